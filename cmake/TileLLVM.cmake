@@ -1,0 +1,10 @@
+# LLVM 22 (shared libLLVM) and lld (static, against the shared libLLVM): interface target `tile_llvm`.
+find_package(LLVM 22.1 REQUIRED CONFIG)
+find_package(LLD REQUIRED CONFIG PATHS ${LLVM_LIBRARY_DIR}/cmake/lld)
+add_library(tile_llvm INTERFACE)
+target_include_directories(tile_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+separate_arguments(tile_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(tile_llvm INTERFACE ${tile_llvm_definitions})
+target_link_libraries(tile_llvm INTERFACE LLVM)
+add_library(tile_lld INTERFACE)
+target_link_libraries(tile_lld INTERFACE lldELF lldCommon tile_llvm)

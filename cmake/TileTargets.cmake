@@ -1,0 +1,26 @@
+# tile_library(NAME SOURCES... [LINK libs...]): a static library with this project's options.
+function(tile_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC tile_options fmt::fmt ${ARG_LINK})
+endfunction()
+
+# tile_executable(NAME SOURCES... [LINK libs...])
+function(tile_executable name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE tile_options fmt::fmt ${ARG_LINK})
+endfunction()
+
+# tile_test(NAME SOURCES... [LINK libs...] [LABELS labels...]): a GoogleTest binary, one ctest entry.
+function(tile_test name)
+  cmake_parse_arguments(ARG "" "" "LINK;LABELS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE tile_options fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LINK})
+  target_compile_definitions(${name} PRIVATE TILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TILE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  add_test(NAME ${name} COMMAND ${name})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()
