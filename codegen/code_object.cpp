@@ -1,0 +1,149 @@
+#include "codegen/code_object.h"
+
+#include <fmt/format.h>
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/BinaryFormat/MsgPackDocument.h>
+#include <llvm/Object/ELFObjectFile.h>
+
+#include "codegen/target.h"
+
+namespace tile::codegen {
+namespace {
+
+using namespace llvm;
+using object::ELF64LEObjectFile;
+
+Error bad(llvm::Error why) { return Error{"not a valid hsaco: " + toString(std::move(why))}; }
+
+// Metadata reading that survives any type of node.
+const msgpack::DocNode* field(msgpack::MapDocNode& map, StringRef key) {
+  auto it = map.find(key);
+  return it == map.end() ? nullptr : &it->second;
+}
+unsigned number(msgpack::MapDocNode& map, StringRef key) {
+  const msgpack::DocNode* node = field(map, key);
+  if (!node) return 0;
+  if (node->getKind() == msgpack::Type::UInt) return static_cast<unsigned>(node->getUInt());
+  if (node->getKind() == msgpack::Type::Int) return static_cast<unsigned>(node->getInt());
+  return 0;
+}
+std::string text(msgpack::MapDocNode& map, StringRef key) {
+  const msgpack::DocNode* node = field(map, key);
+  return node && node->isString() ? node->getString().str() : std::string();
+}
+
+KernelResources kernel_of(msgpack::MapDocNode& map) {
+  KernelResources k;
+  k.name = text(map, ".name");
+  k.vgprs = number(map, ".vgpr_count");
+  k.agprs = number(map, ".agpr_count");
+  k.sgprs = number(map, ".sgpr_count");
+  k.vgpr_spills = number(map, ".vgpr_spill_count");
+  k.sgpr_spills = number(map, ".sgpr_spill_count");
+  k.lds = number(map, ".group_segment_fixed_size");
+  k.scratch = number(map, ".private_segment_fixed_size");
+  k.kernarg = number(map, ".kernarg_segment_size");
+  k.threads = number(map, ".max_flat_workgroup_size");
+  return k;
+}
+
+Result<std::vector<KernelResources>> read_metadata(const ELF64LEObjectFile& elf) {
+  std::vector<KernelResources> kernels;
+  bool found = false;
+  auto sections = elf.getELFFile().sections();
+  if (!sections) return bad(sections.takeError());
+  for (const auto& section : *sections) {
+    if (section.sh_type != ELF::SHT_NOTE) continue;
+    llvm::Error why = llvm::Error::success();
+    for (auto note : elf.getELFFile().notes(section, why)) {
+      if (note.getName() != "AMDGPU" || note.getType() != ELF::NT_AMDGPU_METADATA) continue;
+      ArrayRef<uint8_t> blob = note.getDesc(section.sh_addralign);
+      msgpack::Document document;
+      if (!document.readFromBlob(StringRef(reinterpret_cast<const char*>(blob.data()), blob.size()), false) ||
+          !document.getRoot().isMap())
+        return Error{"not a valid hsaco: its metadata is not readable"};
+      found = true;
+      auto list = document.getRoot().getMap().find("amdhsa.kernels");
+      if (list == document.getRoot().getMap().end() || !list->second.isArray()) continue;
+      for (msgpack::DocNode& node : list->second.getArray())
+        if (node.isMap()) kernels.push_back(kernel_of(node.getMap()));
+    }
+    if (why) return bad(std::move(why));
+  }
+  if (!found) return Error{"not a valid hsaco: it has no AMDGPU metadata", "code objects of version 3 and later have it"};
+  return kernels;
+}
+
+// Address and size of each kernel's code, from its symbol.
+Status locate_code(const ELF64LEObjectFile& elf, std::vector<KernelResources>& kernels) {
+  for (const object::ELFSymbolRef symbol : elf.symbols()) {
+    if (symbol.getELFType() != ELF::STT_FUNC) continue;
+    auto name = symbol.getName();
+    auto address = symbol.getAddress();
+    if (!name || !address) {
+      consumeError(name.takeError());
+      consumeError(address.takeError());
+      continue;
+    }
+    for (KernelResources& k : kernels)
+      if (k.name == *name) k.code_address = *address, k.code_size = symbol.getSize();
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+CodeObject::CodeObject() = default;
+CodeObject::CodeObject(CodeObject&&) noexcept = default;
+CodeObject& CodeObject::operator=(CodeObject&&) noexcept = default;
+CodeObject::~CodeObject() = default;
+
+Result<CodeObject> CodeObject::open(Bytes bytes) {
+  init();
+  CodeObject o;
+  StringRef data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto file = object::ObjectFile::createELFObjectFile(MemoryBufferRef(data, "hsaco"));
+  if (!file) return bad(file.takeError());
+  o.elf_ = std::move(*file);
+  auto* elf = dyn_cast<ELF64LEObjectFile>(o.elf_.get());
+  if (!elf || elf->getELFFile().getHeader().e_machine != ELF::EM_AMDGPU) return Error{"not an hsaco: the ELF file is not for an AMD GPU"};
+  std::optional<Arch> arch = arch_from_eflags(elf->getPlatformFlags());
+  if (!arch) return Error{fmt::format("the hsaco is for an unknown GPU (e_flags {:#x})", elf->getPlatformFlags())};
+  o.arch_ = *arch;
+
+  auto kernels = read_metadata(*elf);
+  if (!kernels) return kernels.error();
+  o.kernels_ = std::move(*kernels);
+  if (Status s = locate_code(*elf, o.kernels_); !s) return s.error();
+
+  for (const object::SectionRef& section : elf->sections()) {
+    auto name = section.getName();
+    if (!name) return bad(name.takeError());
+    if (*name != ".text") continue;
+    auto contents = section.getContents();
+    if (!contents) return bad(contents.takeError());
+    o.text_ = Bytes(reinterpret_cast<const std::uint8_t*>(contents->data()), contents->size());
+    o.text_address_ = section.getAddress();
+    o.text_index_ = section.getIndex();
+  }
+  for (KernelResources& k : o.kernels_) {
+    const bool inside = k.code_address >= o.text_address_ && k.code_address - o.text_address_ <= o.text_.size() &&
+                        k.code_size <= o.text_.size() - (k.code_address - o.text_address_);
+    if (!inside || k.code_size == 0)
+      return Error{fmt::format("not a valid hsaco: the code of kernel '{}' is missing from .text", k.name)};
+    k.occupancy = occupancy_of(o.arch_, k.vgprs, k.sgprs, k.lds, k.threads);
+  }
+  return o;
+}
+
+Bytes CodeObject::code(const KernelResources& kernel) const {
+  return text_.subspan(kernel.code_address - text_address_, kernel.code_size);
+}
+
+Result<std::vector<KernelResources>> resources(Bytes hsaco) {
+  auto object = CodeObject::open(hsaco);
+  if (!object) return object.error();
+  return object->kernels();
+}
+
+}  // namespace tile::codegen
