@@ -74,19 +74,24 @@ Result<std::vector<KernelResources>> read_metadata(const ELF64LEObjectFile& elf)
   return kernels;
 }
 
-// Address and size of each kernel's code, from its symbol.
-Status locate_code(const ELF64LEObjectFile& elf, std::vector<KernelResources>& kernels) {
-  for (const object::ELFSymbolRef symbol : elf.symbols()) {
-    if (symbol.getELFType() != ELF::STT_FUNC) continue;
-    auto name = symbol.getName();
-    auto address = symbol.getAddress();
-    if (!name || !address) {
-      consumeError(name.takeError());
-      consumeError(address.takeError());
-      continue;
+// Address and size of each kernel's code, from its symbol. (ObjectFile's own symbol iterators abort on damaged files.)
+Status locate_code(const ELF64LEObjectFile& object, std::vector<KernelResources>& kernels) {
+  const auto& elf = object.getELFFile();
+  auto sections = elf.sections();
+  if (!sections) return bad(sections.takeError());
+  for (const auto& section : *sections) {
+    if (section.sh_type != ELF::SHT_DYNSYM) continue;
+    auto strings = elf.getStringTableForSymtab(section);
+    if (!strings) return bad(strings.takeError());
+    auto symbols = elf.symbols(&section);
+    if (!symbols) return bad(symbols.takeError());
+    for (const auto& symbol : *symbols) {
+      if (symbol.getType() != ELF::STT_FUNC) continue;
+      auto name = symbol.getName(*strings);
+      if (!name) return bad(name.takeError());
+      for (KernelResources& k : kernels)
+        if (k.name == *name) k.code_address = symbol.st_value, k.code_size = symbol.st_size;
     }
-    for (KernelResources& k : kernels)
-      if (k.name == *name) k.code_address = *address, k.code_size = symbol.getSize();
   }
   return Unit{};
 }
@@ -99,7 +104,12 @@ CodeObject& CodeObject::operator=(CodeObject&&) noexcept = default;
 CodeObject::~CodeObject() = default;
 
 Result<CodeObject> CodeObject::open(Bytes bytes) {
-  init();
+  std::optional<Result<CodeObject>> result;
+  if (Status s = guard_fatal_errors([&] { result.emplace(read(bytes)); }); !s) return s.error();
+  return std::move(*result);
+}
+
+Result<CodeObject> CodeObject::read(Bytes bytes) {
   CodeObject o;
   StringRef data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   auto file = object::ObjectFile::createELFObjectFile(MemoryBufferRef(data, "hsaco"));
@@ -107,8 +117,9 @@ Result<CodeObject> CodeObject::open(Bytes bytes) {
   o.elf_ = std::move(*file);
   auto* elf = dyn_cast<ELF64LEObjectFile>(o.elf_.get());
   if (!elf || elf->getELFFile().getHeader().e_machine != ELF::EM_AMDGPU) return Error{"not an hsaco: the ELF file is not for an AMD GPU"};
-  std::optional<Arch> arch = arch_from_eflags(elf->getPlatformFlags());
-  if (!arch) return Error{fmt::format("the hsaco is for an unknown GPU (e_flags {:#x})", elf->getPlatformFlags())};
+  const std::uint32_t flags = elf->getELFFile().getHeader().e_flags;
+  std::optional<Arch> arch = arch_from_eflags(flags);
+  if (!arch) return Error{fmt::format("the hsaco is for an unknown GPU (e_flags {:#x})", flags)};
   o.arch_ = *arch;
 
   auto kernels = read_metadata(*elf);
@@ -116,15 +127,17 @@ Result<CodeObject> CodeObject::open(Bytes bytes) {
   o.kernels_ = std::move(*kernels);
   if (Status s = locate_code(*elf, o.kernels_); !s) return s.error();
 
-  for (const object::SectionRef& section : elf->sections()) {
-    auto name = section.getName();
+  auto sections = elf->getELFFile().sections();
+  if (!sections) return bad(sections.takeError());
+  for (const auto& section : *sections) {
+    auto name = elf->getELFFile().getSectionName(section);
     if (!name) return bad(name.takeError());
     if (*name != ".text") continue;
-    auto contents = section.getContents();
+    auto contents = elf->getELFFile().getSectionContents(section);
     if (!contents) return bad(contents.takeError());
-    o.text_ = Bytes(reinterpret_cast<const std::uint8_t*>(contents->data()), contents->size());
-    o.text_address_ = section.getAddress();
-    o.text_index_ = section.getIndex();
+    o.text_ = Bytes(contents->data(), contents->size());
+    o.text_address_ = section.sh_addr;
+    o.text_index_ = static_cast<std::uint64_t>(&section - sections->begin());
   }
   for (KernelResources& k : o.kernels_) {
     const bool inside = k.code_address >= o.text_address_ && k.code_address - o.text_address_ <= o.text_.size() &&

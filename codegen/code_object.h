@@ -63,6 +63,7 @@ class CodeObject {
 
  private:
   CodeObject();
+  static Result<CodeObject> read(Bytes bytes);
   Arch arch_{};
   std::unique_ptr<llvm::object::ObjectFile> elf_;
   Bytes text_;

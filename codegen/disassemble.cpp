@@ -181,9 +181,10 @@ InstructionClass classify(std::string_view m, bool lds_dma) {
   return Other;
 }
 
-Result<Disassembly> disassemble(Bytes hsaco) {
-  auto object = CodeObject::open(hsaco);
-  if (!object) return object.error();
+namespace {
+
+Result<Disassembly> disassemble_object(const CodeObject& code_object) {
+  const CodeObject* object = &code_object;
   auto decoder = Decoder::create(object->arch());
   if (!decoder) return decoder.error();
   Lines lines(*object);
@@ -217,6 +218,17 @@ Result<Disassembly> disassemble(Bytes hsaco) {
     result.kernels.push_back(std::move(code));
   }
   return result;
+}
+
+}  // namespace
+
+// What LLVM reads from a damaged line table may end in a fatal error, hence the guard.
+Result<Disassembly> disassemble(Bytes hsaco) {
+  auto object = CodeObject::open(hsaco);
+  if (!object) return object.error();
+  std::optional<Result<Disassembly>> result;
+  if (Status s = guard_fatal_errors([&] { result.emplace(disassemble_object(*object)); }); !s) return s.error();
+  return std::move(*result);
 }
 
 Status check_encoding(Bytes hsaco) {
