@@ -70,7 +70,8 @@ Result<std::vector<KernelResources>> read_metadata(const ELF64LEObjectFile& elf)
     }
     if (why) return bad(std::move(why));
   }
-  if (!found) return Error{"not a valid hsaco: it has no AMDGPU metadata", "code objects of version 3 and later have it"};
+  if (!found)
+    return Error{"not a valid hsaco: it has no AMDGPU metadata", "code objects of version 3 and later have it"};
   return kernels;
 }
 
@@ -116,7 +117,8 @@ Result<CodeObject> CodeObject::read(Bytes bytes) {
   if (!file) return bad(file.takeError());
   o.elf_ = std::move(*file);
   auto* elf = dyn_cast<ELF64LEObjectFile>(o.elf_.get());
-  if (!elf || elf->getELFFile().getHeader().e_machine != ELF::EM_AMDGPU) return Error{"not an hsaco: the ELF file is not for an AMD GPU"};
+  if (!elf || elf->getELFFile().getHeader().e_machine != ELF::EM_AMDGPU)
+    return Error{"not an hsaco: the ELF file is not for an AMD GPU"};
   const std::uint32_t flags = elf->getELFFile().getHeader().e_flags;
   std::optional<Arch> arch = arch_from_eflags(flags);
   if (!arch) return Error{fmt::format("the hsaco is for an unknown GPU (e_flags {:#x})", flags)};

@@ -27,8 +27,8 @@ struct Occupancy {
 };
 
 // `vgprs` counts VGPRs and AGPRs together, `lds` is in bytes, `threads` is the workgroup's size. The rules are those of
-// LLVM's AMDGPU backend for GFX9: 512 registers a lane and SIMD in units of 8, 800 SGPRs, 16 workgroups of more than one
-// wave a compute unit.
+// LLVM's AMDGPU backend for GFX9: 512 registers a lane and SIMD in units of 8, 800 SGPRs, 16 workgroups of more than
+// one wave a compute unit.
 Occupancy occupancy_of(Arch arch, unsigned vgprs, unsigned sgprs, unsigned lds, unsigned threads);
 
 struct KernelResources {
@@ -37,10 +37,10 @@ struct KernelResources {
   unsigned agprs = 0;  // the AGPRs among them
   unsigned sgprs = 0;
   unsigned vgpr_spills = 0, sgpr_spills = 0;
-  unsigned lds = 0;      // bytes a workgroup
-  unsigned scratch = 0;  // bytes a lane
-  unsigned kernarg = 0;  // bytes of the argument buffer
-  unsigned threads = 0;  // largest workgroup that the code allows
+  unsigned lds = 0;                               // bytes a workgroup
+  unsigned scratch = 0;                           // bytes a lane
+  unsigned kernarg = 0;                           // bytes of the argument buffer
+  unsigned threads = 0;                           // largest workgroup that the code allows
   std::uint64_t code_address = 0, code_size = 0;  // in .text, bytes
   Occupancy occupancy;
 };

@@ -38,7 +38,8 @@ class Decoder {
     d->asm_info_.reset(target->createMCAsmInfo(*d->registers_, triple, llvm::MCTargetOptions()));
     d->instructions_.reset(target->createMCInstrInfo());
     d->subtarget_.reset(target->createMCSubtargetInfo(triple, name(arch), ""));
-    d->context_ = std::make_unique<llvm::MCContext>(triple, d->asm_info_.get(), d->registers_.get(), d->subtarget_.get());
+    d->context_ =
+        std::make_unique<llvm::MCContext>(triple, d->asm_info_.get(), d->registers_.get(), d->subtarget_.get());
     d->disassembler_.reset(target->createMCDisassembler(*d->subtarget_, *d->context_));
     d->printer_.reset(target->createMCInstPrinter(triple, 0, *d->asm_info_, *d->instructions_, *d->registers_));
     d->analysis_.reset(target->createMCInstrAnalysis(d->instructions_.get()));
@@ -91,9 +92,10 @@ class Decoder {
 class Lines {
  public:
   explicit Lines(const CodeObject& object)
-      : dwarf_(llvm::DWARFContext::create(object.elf(), llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "",
-                                          [](llvm::Error e) { llvm::consumeError(std::move(e)); },
-                                          [](llvm::Error e) { llvm::consumeError(std::move(e)); })),
+      : dwarf_(llvm::DWARFContext::create(
+            object.elf(), llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "",
+            [](llvm::Error e) { llvm::consumeError(std::move(e)); },
+            [](llvm::Error e) { llvm::consumeError(std::move(e)); })),
         section_(object.text_section_index()) {}
 
   void locate(Instruction& instruction, std::vector<std::string>& files) {
@@ -140,7 +142,8 @@ InstructionClass classify_memory(std::string_view m, bool lds_dma) {
 std::string_view name(InstructionClass c) {
   switch (c) {
 #define TILE_INSTRUCTION_CLASS(Kind, name, doc) \
-  case InstructionClass::Kind: return name;
+  case InstructionClass::Kind:                  \
+    return name;
 #include "codegen/instruction_class.def"
   }
   return "";
@@ -149,7 +152,8 @@ std::string_view name(InstructionClass c) {
 std::string_view doc(InstructionClass c) {
   switch (c) {
 #define TILE_INSTRUCTION_CLASS(Kind, name, doc) \
-  case InstructionClass::Kind: return doc;
+  case InstructionClass::Kind:                  \
+    return doc;
 #include "codegen/instruction_class.def"
   }
   return "";

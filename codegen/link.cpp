@@ -80,8 +80,8 @@ Result<std::vector<std::uint8_t>> link_hsaco(std::span<const char> object) {
 
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const lld::Result linked = lld::lldMain({"ld.lld", "-shared", "--no-undefined", "--threads=1", "--color-diagnostics=never",
-                                           input_path.c_str(), "-o", output.path.c_str()},
+  const lld::Result linked = lld::lldMain({"ld.lld", "-shared", "--no-undefined", "--threads=1",
+                                           "--color-diagnostics=never", input_path.c_str(), "-o", output.path.c_str()},
                                           stream, stream, {{lld::Gnu, &lld::elf::link}});
   usable = linked.canRunAgain;
   if (linked.retCode != 0) {

@@ -31,7 +31,8 @@ Occupancy occupancy_of(Arch arch, unsigned vgprs, unsigned sgprs, unsigned lds, 
   // A workgroup's waves are dealt over the SIMDs; the fullest of them decides.
   const unsigned share = (waves + simds_per_cu - 1) / simds_per_cu;
   const unsigned by_registers = std::min(o.by_vgprs, o.by_sgprs);
-  const unsigned groups_by_registers = waves < simds_per_cu ? by_registers * simds_per_cu / waves : by_registers / share;
+  const unsigned groups_by_registers =
+      waves < simds_per_cu ? by_registers * simds_per_cu / waves : by_registers / share;
   o.workgroups_per_cu = std::min({groups_by_registers, by_lds, most});
   o.waves_per_simd = per_simd(o.workgroups_per_cu * waves);
 

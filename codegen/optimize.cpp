@@ -79,9 +79,8 @@ void optimize(Module& module, TargetMachine& machine, Pipeline pipeline) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  ModulePassManager passes = pipeline == Pipeline::Kernel
-                                 ? kernel_pipeline()
-                                 : builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+  ModulePassManager passes =
+      pipeline == Pipeline::Kernel ? kernel_pipeline() : builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
   passes.run(module, modules);
 }
 

@@ -18,6 +18,11 @@ void LLVMInitializeAMDGPUAsmParser();
 void LLVMInitializeAMDGPUDisassembler();
 }
 
+#ifdef __SANITIZE_ADDRESS__
+// Unwinding out of a fatal error skips libLLVM's destructors (it is built without exceptions): what it held is lost.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libLLVM\n"; }
+#endif
+
 namespace tile::codegen {
 namespace {
 

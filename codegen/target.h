@@ -17,8 +17,8 @@ namespace tile::codegen {
 
 inline constexpr const char* target_triple = "amdgcn-amd-amdhsa";
 
-// Registers the AMDGPU target and the fatal-error handler. Cheap when called again; safe from any thread. Every function
-// of this library calls it, so callers need not.
+// Registers the AMDGPU target and the fatal-error handler. Cheap when called again; safe from any thread. Every
+// function of this library calls it, so callers need not.
 void init();
 
 // A target machine for `arch` (xnack and sramecc left open, so that one object runs under either setting). Not shared
@@ -30,7 +30,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(Arch arch);
 Status prepare_module(llvm::Module& module, Arch arch);
 
 // Runs `body`. When LLVM reports a fatal error inside (which would abort the process), unwinds out of LLVM and returns
-// the text as an Error. What LLVM had allocated by then is lost, so whatever `body` was working on must not be used again.
+// the text as an Error. What LLVM had allocated by then is lost, so whatever `body` was working on must not be used
+// again.
 Status guard_fatal_errors(const std::function<void()>& body);
 
 }  // namespace tile::codegen

@@ -63,13 +63,18 @@ TEST_P(EachArch, NothingIsFused) {
   auto image = compile_text(small_kernel(R"(  %m = fmul float %x, %x
   %s = fadd float %m, 1.5
   store float %s, ptr addrspace(1) %p
-  ret void)", ""), GetParam());
+  ret void)",
+                                         ""),
+                            GetParam());
   ASSERT_TRUE(image) << image.error().message;
   llvm::LLVMContext context;
-  auto module = parse(context, small_kernel(R"(  %m = fmul float %x, %x
+  auto module = parse(context,
+                      small_kernel(R"(  %m = fmul float %x, %x
   %s = fadd float %m, 1.5
   store float %s, ptr addrspace(1) %p
-  ret void)", ""), GetParam());
+  ret void)",
+                                   ""),
+                      GetParam());
   auto text = emit_asm(*module, GetParam());
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("v_mul_f32"));
@@ -103,24 +108,27 @@ TEST_P(EachArch, UndefinedCallsAreValues) {
   ASSERT_FALSE(image);
   EXPECT_THAT(image.error().message, HasSubstr("undefined function 'missing'"));
   // A misspelt intrinsic passes LLVM's verifier and would become an external call.
-  image = compile_text(small_kernel("  call void @llvm.amdgcn.typo(float %x)\n  ret void",
-                                    "declare void @llvm.amdgcn.typo(float)"), GetParam());
+  image = compile_text(
+      small_kernel("  call void @llvm.amdgcn.typo(float %x)\n  ret void", "declare void @llvm.amdgcn.typo(float)"),
+      GetParam());
   ASSERT_FALSE(image);
   EXPECT_THAT(image.error().message, HasSubstr("llvm.amdgcn.typo"));
   // An intrinsic that LLVM turns into a library call: only the linker knows.
-  image = compile_text(small_kernel("  %e = call float @llvm.exp10.f32(float %x)\n  %s = call float @llvm.atan.f32(float %e)\n"
-                                    "  store float %s, ptr addrspace(1) %p\n  ret void",
-                                    "declare float @llvm.exp10.f32(float)\ndeclare float @llvm.atan.f32(float)"),
-                       GetParam());
+  image = compile_text(
+      small_kernel("  %e = call float @llvm.exp10.f32(float %x)\n  %s = call float @llvm.atan.f32(float %e)\n"
+                   "  store float %s, ptr addrspace(1) %p\n  ret void",
+                   "declare float @llvm.exp10.f32(float)\ndeclare float @llvm.atan.f32(float)"),
+      GetParam());
   ASSERT_FALSE(image);
 }
 
 TEST_P(EachArch, SelectionFailuresAreValues) {
   // No row in capability.def: LLVM itself reports a fatal error.
   auto image = compile_text(
-      small_kernel("  %v = call <16 x i8> @llvm.amdgcn.raw.ptr.buffer.load.v16i8(ptr addrspace(8) null, i32 %n, i32 0, i32 0)\n"
-                   "  store <16 x i8> %v, ptr addrspace(1) %p\n  ret void",
-                   "declare <16 x i8> @llvm.amdgcn.raw.ptr.buffer.load.v16i8(ptr addrspace(8), i32, i32, i32)"),
+      small_kernel(
+          "  %v = call <16 x i8> @llvm.amdgcn.raw.ptr.buffer.load.v16i8(ptr addrspace(8) null, i32 %n, i32 0, i32 0)\n"
+          "  store <16 x i8> %v, ptr addrspace(1) %p\n  ret void",
+          "declare <16 x i8> @llvm.amdgcn.raw.ptr.buffer.load.v16i8(ptr addrspace(8), i32, i32, i32)"),
       GetParam());
   ASSERT_FALSE(image);
   EXPECT_THAT(image.error().message, HasSubstr("LLVM: "));

@@ -132,10 +132,11 @@ TEST(CheckEncoding, FindsIllegalInstructions) {
 // LLVM accepts this intrinsic on gfx942 and encodes an instruction that only gfx950 has. compile() refuses it by
 // capability.def; were it not there, this is what the check of the encoding is for.
 TEST(CheckEncoding, CatchesAnotherTargetsCode) {
-  auto image = compile_text(small_kernel("  %v = call <2 x float> @llvm.amdgcn.cvt.scalef32.pk.f32.fp4(i32 %n, float %x, i32 0)\n"
-                                         "  store <2 x float> %v, ptr addrspace(1) %p\n  ret void",
-                                         "declare <2 x float> @llvm.amdgcn.cvt.scalef32.pk.f32.fp4(i32, float, i32)"),
-                            Arch::Gfx950);
+  auto image = compile_text(
+      small_kernel("  %v = call <2 x float> @llvm.amdgcn.cvt.scalef32.pk.f32.fp4(i32 %n, float %x, i32 0)\n"
+                   "  store <2 x float> %v, ptr addrspace(1) %p\n  ret void",
+                   "declare <2 x float> @llvm.amdgcn.cvt.scalef32.pk.f32.fp4(i32, float, i32)"),
+      Arch::Gfx950);
   ASSERT_TRUE(image) << image.error().message;
   image->bytes[0x30] = static_cast<std::uint8_t>(info(Arch::Gfx942).mach);
   EXPECT_FALSE(check_encoding(image->bytes));
@@ -156,7 +157,8 @@ TEST(CodeObject, DamagedFilesNeverCrash) {
   for (int round = 0; round < 1500; ++round) {
     std::vector<std::uint8_t> bytes = image->bytes;
     const unsigned edits = 1 + random() % 4;
-    for (unsigned e = 0; e < edits; ++e) bytes[random() % (round % 2 ? bytes.size() : 0x700)] = static_cast<std::uint8_t>(random());
+    for (unsigned e = 0; e < edits; ++e)
+      bytes[random() % (round % 2 ? bytes.size() : 0x700)] = static_cast<std::uint8_t>(random());
     if (round % 10 == 0) bytes.resize(random() % bytes.size());
     rejected += !disassemble(bytes).ok();
   }

@@ -23,7 +23,8 @@ std::unique_ptr<llvm::Module> parse(llvm::LLVMContext& context, const std::strin
   }
   llvm::SMDiagnostic why;
   if (llvm::parseAssemblyInto(llvm::MemoryBufferRef(text, "test.ll"), module.get(), nullptr, why)) {
-    ADD_FAILURE() << "line " << why.getLineNo() << ": " << why.getMessage().str() << "\n" << why.getLineContents().str();
+    ADD_FAILURE() << "line " << why.getLineNo() << ": " << why.getMessage().str() << "\n"
+                  << why.getLineContents().str();
     return nullptr;
   }
   return module;
@@ -70,12 +71,15 @@ std::string lds_mfma(Arch arch) {
   const bool wide = arch == Arch::Gfx950;
   std::string product, declare;
   if (wide) {
-    declare = "declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.f16(<8 x half>, <8 x half>, <4 x float>, i32, i32, i32)";
+    declare =
+        "declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.f16(<8 x half>, <8 x half>, <4 x float>, i32, i32, i32)";
     product =
-        "%r = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.f16(<8 x half> %v, <8 x half> %v, <4 x float> %acc, i32 0, "
+        "%r = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.f16(<8 x half> %v, <8 x half> %v, <4 x float> %acc, i32 "
+        "0, "
         "i32 0, i32 0), !dbg !23\n";
   } else {
-    declare = "declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32, i32, i32)";
+    declare =
+        "declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32, i32, i32)";
     product = R"(%lo = shufflevector <8 x half> %v, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %hi = shufflevector <8 x half> %v, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
   %r0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %lo, <4 x half> %lo, <4 x float> %acc, i32 0, i32 0, i32 0), !dbg !23
@@ -119,7 +123,8 @@ declare <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8), i32, 
 declare void @llvm.amdgcn.raw.ptr.buffer.store.v4f32(<4 x float>, ptr addrspace(8), i32, i32, i32)
 declare void @llvm.amdgcn.s.waitcnt(i32)
 declare void @llvm.amdgcn.s.barrier()
-)" + declare + R"(
+)" + declare +
+         R"(
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!3, !4}
 !0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, isOptimized: true, emissionKind: LineTablesOnly)
@@ -137,8 +142,9 @@ declare void @llvm.amdgcn.s.barrier()
 }
 
 std::string small_kernel(const std::string& body, const std::string& declarations, const std::string& name) {
-  return declarations + fmt::format("\ndefine amdgpu_kernel void @{}(ptr addrspace(1) %p, float %x, i32 %n) #0 {{\n{}\n}}\n",
-                                    name, body) +
+  return declarations +
+         fmt::format("\ndefine amdgpu_kernel void @{}(ptr addrspace(1) %p, float %x, i32 %n) #0 {{\n{}\n}}\n", name,
+                     body) +
          kernel_attributes;
 }
 

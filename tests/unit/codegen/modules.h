@@ -19,8 +19,8 @@ std::unique_ptr<llvm::Module> parse(llvm::LLVMContext& context, const std::strin
 // addition and the store.
 std::string vector_add();
 
-// A loop that loads 16 bytes a lane, exchanges them through LDS, and feeds matrix products with f16 operands; its k-loop
-// runs `steps` (an argument) times. Lines 20 (loop), 21 (load), 22 (LDS), 23 (mfma) of "mm.tile".
+// A loop that loads 16 bytes a lane, exchanges them through LDS, and feeds matrix products with f16 operands; its
+// k-loop runs `steps` (an argument) times. Lines 20 (loop), 21 (load), 22 (LDS), 23 (mfma) of "mm.tile".
 std::string lds_mfma(Arch arch);
 
 // A kernel whose body is `body` and which has the arguments (ptr addrspace(1) %p, float %x, i32 %n); `declarations`
