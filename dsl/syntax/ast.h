@@ -70,22 +70,23 @@ struct Expr {
     List,     // [a, b]: operands; or operands[0] with comprehension
   };
   Kind kind;
-  Range range;
+  Range range;          // with the brackets around it, if any
+  uint16_t height = 1;  // of the tree below; the parser allows 1000 at most, so that recursion over it is safe
   uint64_t int_value = 0;
   double float_value = 0;
   bool bool_value = false;
   std::string text;
-  Name name;             // NameRef, Member
-  std::string_view op;   // Unary, Binary: the token, a row of dsl/ops/infix.def
-  Range op_range;        // Unary, Binary: the token's place
+  Name name;            // NameRef, Member
+  std::string_view op;  // Unary, Binary: the token, a row of dsl/ops/infix.def
+  Range op_range;       // Unary, Binary: the token's place
   std::vector<ExprPtr> operands;
-  ExprPtr callee;                   // Call, Create: NameRef or Member
-  std::vector<TypeExpr> type_args;  // Call, Create
-  std::vector<ExprPtr> extents;     // Create
-  std::vector<Argument> args;       // Call, Create
-  TypeExpr type;                    // Cast
-  std::vector<Name> cast_options;   // Cast: `as f8e4m3(nosat, rtz)`
-  std::vector<IndexItem> items;     // Index
+  ExprPtr callee;                                // Call, Create: NameRef or Member
+  std::vector<TypeExpr> type_args;               // Call, Create
+  std::vector<ExprPtr> extents;                  // Create
+  std::vector<Argument> args;                    // Call, Create
+  TypeExpr type;                                 // Cast
+  std::vector<Name> cast_options;                // Cast: `as f8e4m3(nosat, rtz)`
+  std::vector<IndexItem> items;                  // Index
   std::unique_ptr<Comprehension> comprehension;  // List
 };
 
@@ -130,19 +131,19 @@ struct Launch {
 
 struct Stmt {
   enum class Kind : uint8_t {
-    Let,          // names, type, value              let (a, b) = f();   let x: i32 = 3;
-    Var,          // names, type, value
-    Assign,       // target (NameRef, Tuple of NameRef, or Index), op ("" or "+" of `+=`), value
-    Expression,   // value
-    For,          // names[0], args, is_static, pipeline, body
-    While,        // value, body
-    If,           // value, body, else_body, is_static; `else if` nests one If in else_body
-    Return,       // value or null
+    Let,         // names, type, value              let (a, b) = f();   let x: i32 = 3;
+    Var,         // names, type, value
+    Assign,      // target (NameRef, Tuple of NameRef, or Index), op ("" or "+" of `+=`), value
+    Expression,  // value
+    For,         // names[0], args, is_static, pipeline, body
+    While,       // value, body
+    If,          // value, body, else_body, is_static; `else if` nests one If in else_body
+    Return,      // value or null
     Break,
     Continue,
-    StaticAssert, // value, message
-    Fn,           // function: a nested function
-    Block,        // body: `{ ... }`
+    StaticAssert,  // value, message
+    Fn,            // function: a nested function
+    Block,         // body: `{ ... }`
     // in test blocks only
     Launch,       // launch
     Expect,       // value == other or value ~= other (approximate), tolerances
