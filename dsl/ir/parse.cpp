@@ -20,10 +20,11 @@ struct Failed {};  // thrown after a diagnostic; never leaves parse_ir
 
 class Parser {
  public:
-  Parser(FileId file, std::string_view text, Diagnostics& diags) : lexer_(file, text), diags_(diags) { advance(); }
+  Parser(FileId file, std::string_view text, Diagnostics& diags) : lexer_(file, text), diags_(diags) {}
 
   std::optional<Kernel> run() {
     try {
+      advance();
       kernel();
       return std::move(k_);
     } catch (const Failed&) {
