@@ -26,7 +26,7 @@ struct Name {
 struct TypeExpr {
   enum class Kind : uint8_t { Named, Ptr, Type, Shaped };
   Kind kind = Kind::Named;
-  Name name;                     // Named, Ptr and Shaped: the element type
+  Name name;                     // Named, Ptr and Shaped: the element type; "x.dtype" is that of a variable
   std::vector<ExprPtr> extents;  // Shaped
   Range range;
 };
@@ -101,7 +101,7 @@ struct Param {
   bool noalias = false, wide = false;
   ExprPtr align;          // `align(16)`
   ExprPtr default_value;  // `= 128`
-  TypeExpr default_type;  // `const T: type = f16`
+  TypeExpr default_type;  // `const T: type = f16`; other expressions that give a type are in default_value
   bool has_default_type = false;
   Range range;
 };

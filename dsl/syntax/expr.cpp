@@ -202,9 +202,18 @@ const auto qualified_def = name[start_name] >> *(opt("::") >> name[extend_name])
 const auto set_type_kind = [](ast::TypeExpr::Kind kind) { return [kind](auto& ctx) { x3::_val(ctx).kind = kind; }; };
 const auto take_scalar = [](auto& ctx) { x3::_val(ctx) = std::move(x3::_attr(ctx)); };
 
+// `x.dtype`: the element type of a variable.
+const auto dtype_ahead = ahead[tok(".") >> tok("dtype")];
+const auto extend_type = [](auto& ctx) {
+  ast::Name& type_name = x3::_val(ctx).name;
+  type_name.text += ".dtype";
+  type_name.range.end = x3::_attr(ctx).range.end;
+};
+
 const auto scalar_type_def = ranged(&ast::TypeExpr::range)[(tok("ptr") >> tok("<") >> name[set(&ast::TypeExpr::name)] >>
                                                             tok(">")[set_type_kind(ast::TypeExpr::Kind::Ptr)]) |
-                                                           name[set(&ast::TypeExpr::name)]];
+                                                           (name[set(&ast::TypeExpr::name)] >>
+                                                            -(dtype_ahead >> tok(".") >> name[extend_type]))];
 const auto shape = opt("[")[set_type_kind(ast::TypeExpr::Kind::Shaped)] >>
                    expr[push(&ast::TypeExpr::extents)] % tok(",") >> tok("]");
 const auto type_def = ranged(&ast::TypeExpr::range)[named(
@@ -235,7 +244,7 @@ const auto item_def = ranged(&Item::range)[(opt("None") >> ahead[tok(",") | tok(
 
 // --- Primaries.
 
-const auto any_type = (tok("ptr") >> tok("<") >> name >> tok(">")) | name;
+const auto any_type = (tok("ptr") >> tok("<") >> name >> tok(">")) | (name >> -(tok(".") >> tok("dtype")));
 // identifier, `<`, types, `>`, then `(` or `[`: a generic call, everything else is a comparison.
 const auto generic_ahead =
     ahead[name >> *(tok("::") >> name) >> tok("<") >> any_type % tok(",") >> tok(">") >> (tok("(") | tok("["))];

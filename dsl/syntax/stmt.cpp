@@ -103,7 +103,8 @@ const auto let = opt("let")[start(Kind::Let)] >> definition;
 const auto var = opt("var")[start(Kind::Var)] >> definition;
 
 const auto loop = opt("for")[start(Kind::For)] >> name[push(&Stmt::names)] >> tok("in") >>
-                  -opt("static")[flag(&Stmt::is_static)] >> tok("range") >> call_args[set(&Stmt::args)] >>
+                  ((in_test >> ahead[tok("(")] >> expr[set(&Stmt::value)]) |
+                   (-opt("static")[flag(&Stmt::is_static)] >> tok("range") >> call_args[set(&Stmt::args)])) >>
                   -(opt("pipeline") >> expr[set(&Stmt::pipeline)]) >> block[set(&Stmt::body)];
 const auto while_loop = opt("while")[start(Kind::While)] >> expr[set(&Stmt::value)] >> block[set(&Stmt::body)];
 

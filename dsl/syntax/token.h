@@ -26,7 +26,8 @@ inline constexpr std::string_view keywords[] = {
 // Names that the grammar knows; elsewhere they are names like any other.
 inline constexpr std::string_view words[] = {
     "wave",  "grid", "waves", "requires", "expects", "contract", "on",    "range",  "pipeline", "stride", "noalias",
-    "align", "wide", "ptr",   "type",     "launch",  "expect",   "error", "within", "target",   "None",   "test"};
+    "align", "wide", "ptr",   "type",     "launch",  "expect",   "error", "within", "target",   "None",   "test",
+    "dtype"};
 
 // One operator of dsl/ops/infix.def.
 struct Infix {
