@@ -6,6 +6,7 @@
 #include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -53,6 +54,25 @@ std::string place_of_use(const llvm::Function& function) {
   return "";
 }
 
+// Flags and attributes that would let LLVM change a value. (nnan and ninf are promises that a frontend can prove.)
+void check_exactness(const llvm::Function& function, std::vector<std::string>& wrong) {
+  for (const char* attribute : {"denormal-fp-math", "denormal-fp-math-f32"}) {
+    const llvm::StringRef mode = function.getFnAttribute(attribute).getValueAsString();
+    if (!mode.empty() && mode != "ieee,ieee")
+      wrong.push_back(fmt::format("function '{}' turns denormals off ({})", function.getName().str(), attribute));
+  }
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block) {
+      const auto* op = llvm::dyn_cast<llvm::FPMathOperator>(&instruction);
+      if (!op) continue;
+      const llvm::FastMathFlags flags = op->getFastMathFlags();
+      if (flags.allowReassoc() || flags.allowContract() || flags.allowReciprocal() || flags.approxFunc() ||
+          flags.noSignedZeros())
+        wrong.push_back(fmt::format("function '{}' has a fast-math flag on '{}'", function.getName().str(),
+                                    instruction.getOpcodeName()));
+    }
+}
+
 }  // namespace
 
 bool has_intrinsic(Arch arch, std::string_view intrinsic) {
@@ -67,6 +87,7 @@ Status check_module(const llvm::Module& module, Arch arch) {
 
   std::vector<std::string> wrong;
   for (const llvm::Function& function : module) {
+    if (!function.isDeclaration()) check_exactness(function, wrong);
     if (!function.isDeclaration() || function.use_empty()) continue;
     const std::string callee = function.getName().str();
     if (!function.isIntrinsic()) {

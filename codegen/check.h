@@ -16,7 +16,8 @@ namespace tile::codegen {
 bool has_intrinsic(Arch arch, std::string_view intrinsic);
 
 // Errors: the module is not well formed; a function is called that is neither defined nor an intrinsic; an intrinsic
-// is called that `arch` lacks (all such names are listed, and the architectures that have them).
+// is called that `arch` lacks (all such names are listed, and the architectures that have them); a fast-math flag or a
+// denormal mode that would let LLVM change a value.
 Status check_module(const llvm::Module& module, Arch arch);
 
 }  // namespace tile::codegen

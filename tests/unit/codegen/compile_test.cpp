@@ -226,6 +226,41 @@ TEST(Capability, MissingIntrinsicsAreNamed) {
   EXPECT_TRUE(compile_text(text, Arch::Gfx950));
 }
 
+TEST(Compile, FlagsThatChangeValuesAreRefused) {
+  for (const char* flag : {"contract", "reassoc", "arcp", "afn", "nsz", "fast"}) {
+    auto image = compile_text(small_kernel("  %s = fadd " + std::string(flag) +
+                                               " float %x, %x\n"
+                                               "  store float %s, ptr addrspace(1) %p\n  ret void",
+                                           ""),
+                              Arch::Gfx942);
+    ASSERT_FALSE(image) << flag;
+    EXPECT_THAT(image.error().message, HasSubstr("fast-math flag on 'fadd'"));
+  }
+  EXPECT_TRUE(compile_text(small_kernel("  %s = fadd nnan ninf float %x, %x\n"
+                                        "  store float %s, ptr addrspace(1) %p\n  ret void",
+                                        ""),
+                           Arch::Gfx942));
+  std::string text = small_kernel("  ret void", "");
+  text.replace(text.find("nounwind"), 8, "nounwind \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"");
+  auto image = compile_text(text, Arch::Gfx942);
+  ASSERT_FALSE(image);
+  EXPECT_THAT(image.error().message, HasSubstr("denormals off"));
+}
+
+// The mode in which kernels start: round to nearest even, denormals on in all formats.
+TEST(Compile, FloatModeIsIeee) {
+  for (Arch arch : {Arch::Gfx90a, Arch::Gfx942, Arch::Gfx950}) {
+    llvm::LLVMContext context;
+    auto module = parse(context, vector_add(), arch);
+    auto text = emit_asm(*module, arch);
+    ASSERT_TRUE(text) << text.error().message;
+    for (const char* line :
+         {".amdhsa_float_round_mode_32 0", ".amdhsa_float_round_mode_16_64 0", ".amdhsa_float_denorm_mode_32 3",
+          ".amdhsa_float_denorm_mode_16_64 3", ".amdhsa_dx10_clamp 1", ".amdhsa_ieee_mode 1"})
+      EXPECT_THAT(*text, HasSubstr(line));
+  }
+}
+
 TEST(Compile, AnUnpreparedModuleIsAValue) {
   llvm::LLVMContext context;
   llvm::Module module("bare", context);
