@@ -77,6 +77,7 @@ Result<llvm::SmallVector<char, 0>> generate(llvm::Module& module, Arch arch, con
   auto machine = target_machine(arch);
   if (!machine) return machine.error();
   generator->machine = std::move(*machine);
+  generator->machine->Options.MCOptions.AsmVerbose = kind == llvm::CodeGenFileType::AssemblyFile;
   if (Status s = check_layout(module, *generator->machine); !s) return s.error();
   if (Status s = check_module(module, arch); !s) return s.error();
 

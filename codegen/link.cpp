@@ -64,6 +64,11 @@ bool write_all(int fd, std::span<const char> bytes) {
   return true;
 }
 
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
 }  // namespace
 
 Result<std::vector<std::uint8_t>> link_hsaco(std::span<const char> object) {
@@ -85,6 +90,8 @@ Result<std::vector<std::uint8_t>> link_hsaco(std::span<const char> object) {
                                           stream, stream, {{lld::Gnu, &lld::elf::link}});
   usable = linked.canRunAgain;
   if (linked.retCode != 0) {
+    replace_all(messages, input_path, "the object");
+    replace_all(messages, "ld.lld: error: ", "linker: ");
     while (!messages.empty() && messages.back() == '\n') messages.pop_back();
     return Error{messages.empty() ? "the linker failed" : messages};
   }
