@@ -53,7 +53,7 @@ Result<Array> draw(int64_t elements, uint64_t seed, bool normal, DType dtype) {
   if (!diags.has_errors()) kernel = specialize(program, options, diags);
   if (!kernel) return Error{render(diags, sources)};
   passes::PassOptions pass_options;
-  pass_options.until = "fix_values";
+  pass_options.last = "fix_values";
   if (Status s = passes::run_passes(*kernel, pass_options); !s) return s.error();
   int64_t groups = (elements + 3) / 4;
   Result<Array> out = Array::make(dtype, {groups, 4});

@@ -21,7 +21,8 @@ std::shared_ptr<const SpecializedKernel> Session::specialize(const SpecializeOpt
   std::optional<ir::Kernel> kernel = tile::specialize(*program_, options, diags);
   if (!kernel) return nullptr;
   passes::PassOptions pass_options;
-  pass_options.until = "fix_values";
+  pass_options.last = "fix_values";
+  pass_options.diags = &diags;
   if (Status s = passes::run_passes(*kernel, pass_options); !s) {
     diags.emit(DiagKind::InternalError, kernel->range, s.error().message, s.error().hint);
     return nullptr;
