@@ -9,7 +9,6 @@ namespace tile::interp {
 Compiler::Compiler(const ir::Kernel& kernel, const CompileOptions& options) : k_(kernel), options_(options), code_(std::make_shared<Code>()) {
   code_->kernel = kernel;
   code_->options = options;
-  code_->constants.resize(arena_align);
   size_t n = kernel.num_values();
   slots_.resize(n);
   for (uint32_t v = 0; v < n; ++v) {
@@ -99,10 +98,9 @@ void Compiler::count_uses() {
 }
 
 uint64_t Compiler::add_constant(const void* bytes, uint64_t size) {
-  // The first arena_align bytes leave room to align the rest.
   std::vector<std::byte>& pool = code_->constants;
-  uint64_t offset = (pool.size() - arena_align + arena_align - 1) / arena_align * arena_align;
-  pool.resize(offset + arena_align + (size + arena_align - 1) / arena_align * arena_align);
+  uint64_t offset = pool.size();
+  pool.resize(offset + (size + arena_align - 1) / arena_align * arena_align);
   if (size) std::memcpy(pool.data() + offset, bytes, size);
   return offset;
 }
@@ -224,6 +222,11 @@ void Compiler::allocate() {
     *b.ref = Ref{s.offset, s.shadow, s.constant};
   }
   code_->arena_bytes = end;
+  // From here on the constants begin at an aligned address.
+  std::vector<std::byte>& pool = code_->constants;
+  size_t size = pool.size();
+  pool.resize(size + arena_align);
+  std::memmove(const_cast<std::byte*>(code_->constant_base()), pool.data(), size);
 }
 
 }  // namespace tile::interp

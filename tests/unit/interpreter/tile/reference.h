@@ -59,6 +59,16 @@ inline bool same_value(DType t, uint64_t a, uint64_t b) {
   return a == b || (is_nan_bits(t, a) && is_nan_bits(t, b));
 }
 
+// p + c, moved off a rounding boundary in the direction of what the sum has lost.
+inline long double sticky_sum(long double p, long double c) {
+  long double s = p + c;
+  if (!std::isfinite(s)) return s;
+  long double t = s - p, lost = (p - (s - t)) + (c - t);
+  if (lost == 0) return s;
+  // A boundary of a narrow type has many trailing zeros; one unit in the last place of s is enough to leave it.
+  return std::nextafter(s, lost > 0 ? INFINITY : -INFINITY);
+}
+
 // Sum or product that keeps what a second rounding needs: f16, bf16 and f32 are exact in long double or near enough
 // (64 bits of mantissa, sticky by the rounding test below); f64 has the hardware's own operation.
 inline std::optional<uint64_t> float_op(OpKind op, DType t, uint64_t x, uint64_t y, uint64_t z) {
@@ -72,7 +82,10 @@ inline std::optional<uint64_t> float_op(OpKind op, DType t, uint64_t x, uint64_t
     case OpKind::SubF: return encode(t, a - b);
     case OpKind::MulF: return encode(t, a * b);
     case OpKind::DivF: return encode(t, a / b);
-    case OpKind::FmaF: return encode(t, t == DType::F32 ? std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)) : std::fma(a, b, c));
+    case OpKind::FmaF:
+      if (t == DType::F64) return encode(t, std::fma(a, b, c));
+      if (t == DType::F32) return encode(t, std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
+      return encode(t, sticky_sum(static_cast<long double>(a) * b, c));
     case OpKind::SqrtF: return encode(t, std::sqrt(a));
     case OpKind::NegF: return x ^ sign;
     case OpKind::AbsF: return x & ~sign;
