@@ -32,7 +32,7 @@ class Matcher {
       } else if (c == '}') {
         close_brace(in_[i]);
       } else {
-        if (c == ';') drop_to_brace();
+        if (c == ';' && !in_c_loop()) drop_to_brace();
         if (in_[i].kind == TokenKind::End) close_blocks(in_[i]);
         out_.push_back(in_[i]);
       }
@@ -58,6 +58,10 @@ class Matcher {
   }
 
   bool top_is_brace() const { return !open_.empty() && bracket(out_[open_.back()]) == '{'; }
+  // `for (int i = 0; i < n; ...)`: the grammar says what is wrong with it.
+  bool in_c_loop() const {
+    return !open_.empty() && open_.back() > 0 && !top_is_brace() && out_[open_.back() - 1].is("for");
+  }
   void drop_to_brace() {
     while (!open_.empty() && !top_is_brace()) open_.pop_back();
   }

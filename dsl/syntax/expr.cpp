@@ -254,9 +254,8 @@ const auto start_generic = [](auto& ctx) {
 };
 const auto extents = opt("[")[become_create] >> expr[push(&Expr::extents)] % tok(",") >> tok("]") >>
                      -(ahead[tok("(")] >> call_args[set_args]);
-const auto generic = generic_ahead >> qualified[start_generic] >>
-                     tok("<") >> scalar_type[push(&Expr::type_args)] % tok(",") >> tok(">") >>
-                     (extents | call_args[set_args]) >> x3::eps[close];
+const auto generic = qualified[start_generic] >> tok("<") >> scalar_type[push(&Expr::type_args)] % tok(",") >>
+                     tok(">") >> (extents | call_args[set_args]) >> x3::eps[close];
 
 const auto set_comprehension = [](auto& ctx) {
   x3::_val(ctx)->comprehension = std::make_unique<ast::Comprehension>(std::move(x3::_attr(ctx)));
@@ -275,9 +274,10 @@ const auto list = opt("[")[start_here(Kind::List)] >>
                      (*(tok(",") >> !list_end >> expr[push(&Expr::operands)]) >> -opt(",")))) >>
                   tok("]")[close];
 
-const auto primary_def = integer[take] | floating[take] | string_value[take] |
-                         opt("true")[start_here(Kind::Bool)][set_bool(true)] | opt("false")[start_here(Kind::Bool)] |
-                         generic | qualified[start_reference] | parentheses | list;
+const auto primary_def =
+    named("an expression")[integer[take] | floating[take] | string_value[take] |
+                           opt("true")[start_here(Kind::Bool)][set_bool(true)] | opt("false")[start_here(Kind::Bool)] |
+                           (!generic_ahead >> qualified[start_reference]) | generic | parentheses | list];
 
 // --- Postfix, prefix, cast, binary.
 

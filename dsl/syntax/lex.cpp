@@ -129,7 +129,7 @@ std::string bad_hint(char c) {
     case '?':
       return "there is no `? :`; write `where(condition, a, b)` or `if`";
     default:
-      return "";
+      return c < 0 ? "only strings and comments may hold other characters than ASCII" : "";
   }
 }
 
@@ -172,7 +172,8 @@ const auto fraction = '.' >> &digit >> +digits >> -exponent >> *name_char;
 const auto number = &digit >> (hex_number | decimal) | fraction;
 const auto string = '"' >> *(('\\' >> (char_ - '\n')) | (char_ - (lit('"') | '\n' | '\\'))) >> '"';
 const auto open_string = '"' >> *(char_ - '\n');
-const auto bad = +char_('\x80', '\xff') | +char_('\0', '\x1f') | char_;
+const auto quoted = ('\'' >> *(char_ - (lit('\'') | '\n')) >> '\'') | ('`' >> *(char_ - (lit('`') | '\n')) >> '`');
+const auto bad = quoted | +(char_('\x80', '\xff') | char_('\0', '\x1f')) | char_;
 
 const auto token = blank | newline[on_newline] | raw[name][on_name] | raw[number][on_number] | line_comment |
                    block_comment | raw[open_comment][on_open_comment] | raw[punct_table][on_punct] |
@@ -187,6 +188,7 @@ TokenStream lex(std::string_view text, ErrorLog& log) {
   const char *p = text.data(), *end = p + text.size();
   if (text.starts_with("\xef\xbb\xbf")) p += 3;
   x3::parse(p, end, x3::with<lexer_tag>(lx)[*token]);
+  end = lx.out.tokens.empty() ? text.data() : text.data() + lx.out.tokens.back().end;
   lx.add(TokenKind::End, end, end);
   return std::move(lx.out);
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "dsl/syntax/hints.h"
-
 namespace tile::syntax {
 
 // --- Limits.
@@ -73,6 +71,14 @@ bool starts_statement(const Token& t) {
   return false;
 }
 
+// A `;` inside of brackets has parted them; the closing one is still on this line.
+bool rest_of_bracket(const Token* semicolon) {
+  for (const Token* t = semicolon + 1; t->kind != TokenKind::End && !t->first_on_line && !t->is("}") && !t->is(";");
+       ++t)
+    if ((t->is(")") || t->is("]")) && t->match == 0) return true;
+  return false;
+}
+
 bool starts_declaration(const Token* t) {
   if (!t->first_on_line) return false;
   return t->is("kernel") || t->is("fn") || t->is("import") || t->is("const") || (t->is("wave") && t[1].is("kernel")) ||
@@ -81,32 +87,19 @@ bool starts_declaration(const Token* t) {
 
 }  // namespace
 
-bool State::expects(std::string_view s) const {
-  return std::any_of(expected_.begin(), expected_.begin() + count_,
-                     [&](const Expected& e) { return !e.description && e.text == s; });
-}
-
 const Token* State::end_of_statement(const Token* begin) const {
   const Token* fail = failure(begin);
-  bool semicolon_missing = fail > begin && expects(";");
-  for (const Token* t = begin; t->kind != TokenKind::End && !t->is("}"); ++t) {
+  Problem problem{text, begin, fail, {expected_.data(), expected_count(fail)}, false, false};
+  bool semicolon_missing = fail > begin && problem.wants(";");
+  const Token* t = begin;
+  for (; t->kind != TokenKind::End && !t->is("}"); ++t) {
     if (t > begin && t >= fail && starts_statement(*t)) return t;
     if (t == fail && semicolon_missing && t->first_on_line) return t;
-    if (t->is(";") && t >= fail) return t + 1;
-    if (!t->is("(") && !t->is("[") && !t->is("{")) continue;
-    const Token* close = partner(t);
+    if (t->is(";") && t >= fail && !rest_of_bracket(t)) return t + 1;
+    const Token* close = t->is("(") || t->is("[") || t->is("{") ? partner(t) : nullptr;
     if (!close) continue;
-    bool body = t->is("{");
+    if (t->is("{") && close >= fail && !close[1].is("else")) return close + 1;
     t = close;
-    if (body && close >= fail && !close[1].is("else")) return close + 1;
-    if (body && close[1].is("else")) ++t;
-    if (t->kind == TokenKind::End) return t;
-  }
-  // At the end of the block.
-  const Token* t = begin;
-  while (t->kind != TokenKind::End && !t->is("}")) {
-    const Token* close = t->is("{") || t->is("(") || t->is("[") ? partner(t) : nullptr;
-    t = close ? close + 1 : t + 1;
   }
   return t;
 }
@@ -129,7 +122,7 @@ const Token* State::end_of_declaration(const Token* begin) const {
 bool State::recover_statement(const Token*& first) {
   if (stopped_ || first->kind == TokenKind::End || first->is("}")) return false;
   const Token* end = end_of_statement(first);
-  report(first, end);
+  report(first, end, false);
   first = end;
   return true;
 }
@@ -139,7 +132,7 @@ bool State::recover_to_body(const Token*& first) {
   const Token *fail = failure(first), *end = end_of_declaration(first);
   for (const Token* t = first; t < end; ++t) {
     if (t->is("{") && t >= fail && partner(t)) {
-      report(first, t);
+      report(first, t, true);
       in_test = first->is("test");
       first = t;
       return true;
@@ -152,45 +145,23 @@ bool State::recover_to_body(const Token*& first) {
 bool State::recover_declaration(const Token*& first) {
   if (stopped_ || first->kind == TokenKind::End) return false;
   const Token* end = end_of_declaration(first);
-  report(first, end);
+  report(first, end, true);
   first = end;
   return true;
 }
 
 // --- Messages.
 
-namespace {
-
-std::string list(const Expected* begin, const Expected* end) {
-  std::vector<std::string> parts;
-  for (const Expected* e = begin; e != end; ++e) {
-    std::string s = e->description ? std::string(e->text) : fmt::format("`{}`", e->text);
-    if (std::find(parts.begin(), parts.end(), s) == parts.end()) parts.push_back(s);
-  }
-  std::string out;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += i + 1 == parts.size() ? " or " : ", ";
-    out += parts[i];
-  }
-  return out;
-}
-
-}  // namespace
-
-void State::report(const Token* begin, const Token* end) {
+void State::report(const Token* begin, const Token* end, bool at_file_level) {
   const Token* fail = failure(begin);
-  // A bad token, or a brace put in, explains what the grammar makes of the rest.
-  uint32_t stop = std::max(end[-1].end, fail->begin + 1);
+  // A bad token or a brace put in explains what the grammar makes of the rest.
+  uint32_t stop = std::max(end > begin ? end[-1].end : begin->end, fail->begin + 1);
   if (log_.any_in(begin->begin, stop)) return;
-  Problem problem{text, begin, fail,         in_test,     list(expected_.data(), expected_.data() + count_),
-                  {},   {},    expects(";"), expects("{")};
-  explain(problem);
-  Diagnostic* d =
-      log_.add(DiagKind::UnexpectedToken, problem.place.begin, problem.place.end, problem.message, problem.hint);
-  if (!d) return;
-  d->range.file = file;
-  // The bracket that is still open.
-  if (!expects(")") && !expects("]")) return;
+  Problem problem{text, begin, fail, {expected_.data(), expected_count(fail)}, at_file_level, in_test};
+  Explanation e = explain(problem);
+  Diagnostic* d = log_.add(DiagKind::UnexpectedToken, e.begin, e.end, std::move(e.message), std::move(e.hint));
+  if (!d || (!problem.wants(")") && !problem.wants("]"))) return;
+  // Name the bracket that is still open.
   std::vector<const Token*> open;
   for (const Token* t = begin; t < fail; ++t) {
     if (t->is("(") || t->is("[") || t->is("{")) open.push_back(t);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "dsl/syntax/ast.h"
+#include "dsl/syntax/hints.h"
 #include "dsl/syntax/token.h"
 
 namespace tile::syntax {
@@ -11,12 +12,6 @@ namespace tile::syntax {
 // bounds the recursion of everyone who walks it.
 inline constexpr unsigned max_nesting = 200;
 inline constexpr unsigned max_height = 1000;
-
-// What a parser would have taken: a spelling, or a description such as "a name".
-struct Expected {
-  std::string_view text;
-  bool description = false;
-};
 
 class State {
  public:
@@ -65,11 +60,10 @@ class State {
   bool recover_declaration(const Token*& first);  // behind the declaration
 
  private:
-  void report(const Token* begin, const Token* end);
+  void report(const Token* begin, const Token* end, bool at_file_level);
   const Token* end_of_statement(const Token* begin) const;
   const Token* end_of_declaration(const Token* begin) const;
   const Token* partner(const Token* t) const { return t->match ? &stream_.tokens[t->match] : nullptr; }
-  bool expects(std::string_view s) const;
   const Token* failure(const Token* begin) const { return farthest_ > begin ? farthest_ : begin; }
   void stop(const Token* at, std::string message);
 
