@@ -44,9 +44,9 @@ const auto strides = opt("stride")[flag(&Param::has_strides)] >> tok("(") >> exp
                      tok(")");
 const auto align = opt("align") >> tok("(") >> expr[set(&Param::align)] >> tok(")");
 const auto attribute = strides | align | opt("noalias")[flag(&Param::noalias)] | opt("wide")[flag(&Param::wide)];
-const auto default_value =
-    (x3::eps[is_type_parameter] >> ahead[type >> (tok(",") | tok(")"))] >> type[set(&Param::default_type)] >> x3::eps[flag(&Param::has_default_type)]) |
-    expr[set(&Param::default_value)];
+const auto default_value = (x3::eps[is_type_parameter] >> ahead[type >> (tok(",") | tok(")"))] >>
+                            type[set(&Param::default_type)] >> x3::eps[flag(&Param::has_default_type)]) |
+                           expr[set(&Param::default_value)];
 const auto param_def =
     ranged(&Param::range)[named("a parameter")[-opt("const")[flag(&Param::is_const)] >> name[set(&Param::name)]] >>
                           -(opt(":") >> type[set(&Param::type)]) >> *attribute >> -(opt("=") >> default_value)];

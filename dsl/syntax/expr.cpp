@@ -64,6 +64,7 @@ struct Chain {
 };
 
 ExprPtr binary(State& st, ExprPtr left, const Operator& op, ExprPtr right) {
+  if (st.stopped()) return left;  // the tree is too high already
   auto e = std::make_unique<Expr>();
   e->kind = Kind::Binary;
   e->op = op.row->token, e->op_range = op.range;
@@ -210,10 +211,10 @@ const auto extend_type = [](auto& ctx) {
   type_name.range.end = x3::_attr(ctx).range.end;
 };
 
-const auto scalar_type_def = ranged(&ast::TypeExpr::range)[(tok("ptr") >> tok("<") >> name[set(&ast::TypeExpr::name)] >>
-                                                            tok(">")[set_type_kind(ast::TypeExpr::Kind::Ptr)]) |
-                                                           (name[set(&ast::TypeExpr::name)] >>
-                                                            -(dtype_ahead >> tok(".") >> name[extend_type]))];
+const auto scalar_type_def =
+    ranged(&ast::TypeExpr::range)[(tok("ptr") >> tok("<") >> name[set(&ast::TypeExpr::name)] >>
+                                   tok(">")[set_type_kind(ast::TypeExpr::Kind::Ptr)]) |
+                                  (name[set(&ast::TypeExpr::name)] >> -(dtype_ahead >> tok(".") >> name[extend_type]))];
 const auto shape = opt("[")[set_type_kind(ast::TypeExpr::Kind::Shaped)] >>
                    expr[push(&ast::TypeExpr::extents)] % tok(",") >> tok("]");
 const auto type_def = ranged(&ast::TypeExpr::range)[named(
@@ -289,14 +290,15 @@ const auto suffix =
     (ahead[tok("(")] >> x3::eps[callable] >> x3::eps[wrap(Kind::Call)] >> call_args[set_args] >> x3::eps[close]) |
     (opt("[")[wrap(Kind::Index)] >> item[push(&Expr::items)] % tok(",") >> tok("]")[close]) |
     (opt(".")[wrap(Kind::Member)] >> name[set(&Expr::name)] >> x3::eps[close]);
-const auto postfix_def = primary[take] >> *suffix;
+const auto running = Custom([](State& st, Iterator&) { return !st.stopped(); });
+const auto postfix_def = primary[take] >> *(running >> suffix);
 
 const auto unary_def =
     (prefix_operator[start_unary] >> nested[unary[push(&Expr::operands)]] >> x3::eps[close]) | postfix[take];
 
 const auto cast_options = ahead[tok("(")] >> tok("(") >> name[push(&Expr::cast_options)] % tok(",") >> tok(")");
 const auto operand_def = unary[take] >>
-                         *(opt("as")[wrap(Kind::Cast)] >> named("a type")[scalar_type[set(&Expr::type)]] >>
+                         *(running >> opt("as")[wrap(Kind::Cast)] >> named("a type")[scalar_type[set(&Expr::type)]] >>
                            -cast_options >> x3::eps[close]);
 
 const auto chain_def = operand[set(&Chain::first)] >>

@@ -24,10 +24,10 @@ inline constexpr std::string_view keywords[] = {
     "kernel", "fn",    "let",      "var",    "const",  "if",   "else",  "for", "in",           "while",
     "return", "break", "continue", "static", "import", "true", "false", "as",  "static_assert"};
 // Names that the grammar knows; elsewhere they are names like any other.
-inline constexpr std::string_view words[] = {
-    "wave",  "grid", "waves", "requires", "expects", "contract", "on",    "range",  "pipeline", "stride", "noalias",
-    "align", "wide", "ptr",   "type",     "launch",  "expect",   "error", "within", "target",   "None",   "test",
-    "dtype"};
+inline constexpr std::string_view words[] = {"wave",   "grid",   "waves",    "requires", "expects", "contract",
+                                             "on",     "range",  "pipeline", "stride",   "noalias", "align",
+                                             "wide",   "ptr",    "type",     "launch",   "expect",  "error",
+                                             "within", "target", "None",     "test",     "dtype"};
 
 // One operator of dsl/ops/infix.def.
 struct Infix {
