@@ -16,7 +16,9 @@ struct Text {
     Diagnostics diags;
     kernel = ir::parse_ir(f, sources, diags);
     EXPECT_TRUE(kernel) << render(diags, sources);
-    if (kernel) EXPECT_THAT(ir::verify(*kernel, ir::Stage::Sema), testing::IsEmpty());
+    if (kernel) {
+      EXPECT_THAT(ir::verify(*kernel, ir::Stage::Sema), testing::IsEmpty());
+    }
   }
   RunResult run(const std::vector<Argument>& args, Grid grid = {1, 1, 1}, RunOptions o = {}, CompileOptions c = {}) {
     Result<RunResult> r = run_kernel(*kernel, args, grid, c, o);
