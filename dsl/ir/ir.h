@@ -85,6 +85,7 @@ struct Param {
   int64_t align = 0;              // bytes, of a pointer
   int64_t divisor = 1;            // scalars: a known divisor, from `requires lda % 8 == 0`
   std::optional<int64_t> min, max;  // scalars: known bounds, from `requires`
+  std::string default_value;        // scalars: the value when a launch gives none, as text; empty if it must
   // View parameters: extents and strides as text over argument names and constants ("n", "lda", "1"), for the manifest.
   std::vector<std::string> extents, strides;
   DType dtype = DType::I32;       // element type (pointers) or type of the scalar

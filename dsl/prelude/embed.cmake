@@ -1,0 +1,18 @@
+# Writes OUT, a C++ source with the text of every file in FILES. Long texts are cut into raw strings of 8 KiB, below
+# the length that every compiler takes.
+set(code "#include \"dsl/prelude/prelude.h\"\n\nnamespace tile::prelude {\n\nconst std::vector<Part>& parts() {\n  static const std::vector<Part> list = {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} text)
+  string(APPEND code "      {\"${name}\", ")
+  string(LENGTH "${text}" length)
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 8192 piece)
+    string(APPEND code "R\"tile(${piece})tile\"\n")
+    math(EXPR at "${at} + 8192")
+  endwhile()
+  string(APPEND code "},\n")
+endforeach()
+string(APPEND code "  };\n  return list;\n}\n\n}  // namespace tile::prelude\n")
+file(WRITE ${OUT} "${code}")
