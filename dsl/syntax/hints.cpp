@@ -183,6 +183,10 @@ Answer c_loop(const Problem& p) {
   if (!p.begin->is("for") || p.fail == p.begin) return {};
   constexpr std::string_view how = "write `for i in range(begin, end) { ... }`";
   if (p.fail == p.begin + 1 && p.fail->is("(")) return at(p, *p.fail, *p.fail, "a name", std::string(how));
+  if (p.wants("{") && p.fail->kind == TokenKind::Name && p.spelling(*p.fail) == "step")
+    return at(p, *p.fail, *p.fail, list(p.expected), "write `for i in range(begin, end, step) { ... }`");
+  if (p.fail[-1].is("in") && p.in_test && p.fail->is("["))
+    return at(p, *p.fail, *p.fail, "`(` or `range`", "values are listed as `(1, 2, 3)`");
   if (p.fail[-1].is("in")) return at(p, *p.fail, *p.fail, list(p.expected), std::string(how));
   return {};
 }
@@ -192,6 +196,8 @@ Answer doubled_operator(const Problem& p) {
   const Token &t = *p.fail, &before = p.fail[-1];
   if (t.is("+") && before.is("+") && adjacent(before, t)) return at(p, before, t, "an operator", "write `x += 1`");
   if (t.is("*") && before.is("*") && adjacent(before, t)) return at(p, before, t, "an operator", "write `pow(a, b)`");
+  if (t.is("=") && before.is("==") && adjacent(before, t)) return at(p, before, t, "an operator", "write `==`");
+  if (t.is(">") && before.is("<") && adjacent(before, t)) return at(p, before, t, "an operator", "write `!=`");
   if (p.fail - p.begin >= 2 && before.is("-") && p.fail[-2].is("-") && adjacent(p.fail[-2], before))
     return at(p, p.fail[-2], before, "an operator", "write `x -= 1`");
   return {};
@@ -200,6 +206,8 @@ Answer doubled_operator(const Problem& p) {
 Answer missing_parentheses(const Problem& p) {
   if (!p.fail->is(",") || p.fail == p.begin) return {};
   if (p.begin->is("return") && p.wants(";")) return at(p, *p.fail, *p.fail, "`;`", "a tuple is written `(a, b)`");
+  if (p.wants("{") && !p.wants(")") && p.at_file_level)
+    return at(p, *p.fail, *p.fail, list(p.expected), "several results are written `-> (f32, f32)`");
   if ((p.begin->is("let") || p.begin->is("var")) && p.wants("="))
     return at(p, *p.fail, *p.fail, "`=`", "a tuple is taken apart by `let (a, b) = ...`");
   return {};
@@ -228,6 +236,14 @@ Answer missing_semicolon(const Problem& p) {
                      ""};
 }
 
+// The place where a bracket should have been closed is the end of the line, not the beginning of the next one.
+Answer missing_bracket(const Problem& p) {
+  if (p.fail == p.begin || !p.fail->first_on_line || (!p.wants(")") && !p.wants("]"))) return {};
+  Explanation e = at(p, *p.fail, *p.fail, list(p.expected), "");
+  e.begin = e.end = p.fail[-1].end;
+  return e;
+}
+
 Answer incomplete_generic(const Problem& p) {
   if (p.fail - p.begin < 4 || !p.fail[-1].is(">") || !p.fail[-3].is("<")) return {};
   if (p.fail[-2].kind != TokenKind::Name || p.fail[-4].kind != TokenKind::Name) return {};
@@ -248,7 +264,7 @@ Answer reserved_name(const Problem& p) {
 Explanation explain(const Problem& p) {
   for (auto rule : {foreign_word, misplaced_keyword, walrus, python_block, word_operator, assignment_in_condition,
                     c_loop, doubled_operator, missing_parentheses, conditional_expression, pointer_star,
-                    missing_semicolon, incomplete_generic, reserved_name})
+                    missing_semicolon, missing_bracket, incomplete_generic, reserved_name})
     if (Answer a = rule(p)) return *std::move(a);
   return at(p, *p.fail, *p.fail, list(p.expected), "");
 }

@@ -128,8 +128,10 @@ const auto launch_def =
     ranged(&ast::Launch::range)[name[set(&ast::Launch::kernel)] >> call_args[set(&ast::Launch::args)] >>
                                 *((opt("target") >> name[push(&ast::Launch::targets)] % opt(",")) |
                                   (opt("waves") >> expr[set(&ast::Launch::waves)]))];
-const auto launch_statement = in_test >> ahead[tok("launch") >> name] >>
-                              tok("launch")[start(Kind::Launch)] >> launch[set_launch] >> end;
+// In a test `launch` and `expect` begin a statement, unless they are assigned to.
+const auto launch_ahead = in_test >> ahead[tok("launch") >> !tok("=")];
+const auto expect_ahead = in_test >> ahead[tok("expect") >> !tok("=")];
+const auto launch_statement = launch_ahead >> tok("launch")[start(Kind::Launch)] >> launch[set_launch] >> end;
 
 const auto expect_error = in_test >> ahead[tok("expect") >> tok("error") >> name] >>
                           tok("expect")[start(Kind::ExpectError)] >> tok("error") >> name[push(&Stmt::names)] >>
@@ -143,7 +145,8 @@ const auto expect = in_test >> ahead[tok("expect") >> !tok("=")] >>
 
 // --- All.
 
-const auto other = expr[start_expression] >> -(assignment[become_assignment] >> expr[set(&Stmt::value)]) >> end;
+const auto other = !launch_ahead >> !expect_ahead >> expr[start_expression] >>
+                   -(assignment[become_assignment] >> expr[set(&Stmt::value)]) >> end;
 
 const auto statement_def = ranged(&Stmt::range)[named(
     "a statement")[let | var | loop | while_loop | if_statement[take] | leave | jump | check | nested_function |

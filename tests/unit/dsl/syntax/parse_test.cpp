@@ -9,6 +9,7 @@
 #include "dsl/syntax/literal.h"
 #include "dsl/syntax/parse.h"
 #include "dsl/syntax/token.h"
+#include "tests/unit/dsl/syntax/golden.h"
 
 namespace tile {
 namespace {
@@ -249,6 +250,25 @@ TEST(Speed, IsLinear) {
     Parsed p(text);
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EXPECT_LT(took.count(), 5.0) << text.substr(0, 60);
+  }
+}
+
+// docs/grammar.md names every word and operator, and lists the operators by their precedence.
+TEST(Docs, GrammarIsComplete) {
+  std::string doc = testing::read_file(std::string(TILE_SOURCE_DIR) + "/docs/grammar.md");
+  auto quoted = [&](std::string_view s) { return doc.find("`" + std::string(s) + "`") != std::string::npos; };
+  for (std::string_view s : syntax::keywords) EXPECT_TRUE(quoted(s)) << s;
+  for (std::string_view s : syntax::words) EXPECT_TRUE(quoted(s)) << s;
+  for (std::string_view s : syntax::compound_table) {
+    EXPECT_TRUE(s.empty() || doc.find("\"" + std::string(s) + "\"") != std::string::npos) << s;
+  }
+  for (const auto& row : syntax::infix_table) {
+    std::string token;
+    for (char c : row.token) token += c == '|' ? "\\|" : std::string(1, c);
+    size_t line = doc.find("\n| " + std::to_string(row.precedence) + " |");
+    ASSERT_NE(line, std::string::npos) << row.precedence;
+    std::string text = doc.substr(line + 1, doc.find('\n', line + 1) - line - 1);
+    EXPECT_NE(text.find("`" + token + "`"), std::string::npos) << row.token;
   }
 }
 

@@ -23,7 +23,8 @@ TEST_P(Tree, IsAsExpected) {
   EXPECT_EQ(dump, testing::read_file(base + ".tree"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Syntax, Tree, ::testing::Values("design"), [](const auto& p) { return std::string(p.param); });
+INSTANTIATE_TEST_SUITE_P(Syntax, Tree, ::testing::Values("design", "forms"),
+                         [](const auto& p) { return std::string(p.param); });
 
 }  // namespace
 }  // namespace tile
