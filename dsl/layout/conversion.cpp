@@ -101,7 +101,8 @@ double cost_of(const SharedPlan& plan, unsigned num_waves, Arch arch) {
   double ops = static_cast<double>(plan.store.ops.size() + plan.load.ops.size());
   double lds = (bank_conflicts(plan.store, arch).cycles + bank_conflicts(plan.load, arch).cycles) * static_cast<double>(num_waves);
   double passes = plan.store.rounds_by_thread() || plan.load.rounds_by_thread() ? plan.rounds : 1;
-  return passes * (ops * lds_issue_cycles + lds) + plan.rounds * lds_latency + plan.barriers() * barrier_cycles;
+  double packing = valu_cycles * (plan.store.packing() + plan.load.packing());
+  return passes * (ops * lds_issue_cycles + lds) + packing + plan.rounds * lds_latency + plan.barriers() * barrier_cycles;
 }
 
 Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayout& dst_any, unsigned elem_bits, Arch arch,

@@ -1,40 +1,42 @@
 #include "dsl/layout/f2.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tile::layout::f2 {
 
 bool Span::add(Vec v) {
-  Vec combo = Vec{1} << added_++;
-  for (const Row& row : rows_)
-    if (v >> (std::bit_width(row.vector) - 1) & 1) {
-      v ^= row.vector;
-      combo ^= row.combo;
-    }
+  Vec combo = added_ < 64 ? Vec{1} << added_ : 0;
+  added_++;
+  for (unsigned i = 0; i < dim_; i++) {
+    Vec take = rows_[i].covers(v);
+    v ^= rows_[i].vector & take;
+    combo ^= rows_[i].combo & take;
+  }
   if (v == 0) return false;
-  unsigned pivot = static_cast<unsigned>(std::bit_width(v)) - 1;
-  for (Row& row : rows_)
-    if (row.vector >> pivot & 1) {
-      row.vector ^= v;
-      row.combo ^= combo;
-    }
-  rows_.push_back({v, combo});
+  Row added{v, combo, static_cast<unsigned>(std::bit_width(v)) - 1};
+  for (unsigned i = 0; i < dim_; i++) {
+    Vec take = added.covers(rows_[i].vector);
+    rows_[i].vector ^= v & take;
+    rows_[i].combo ^= combo & take;
+  }
+  rows_[dim_++] = added;
   return true;
 }
 
 Vec Span::reduce(Vec v) const {
-  for (const Row& row : rows_)
-    if (v >> (std::bit_width(row.vector) - 1) & 1) v ^= row.vector;
+  for (unsigned i = 0; i < dim_; i++)
+    v ^= rows_[i].vector & rows_[i].covers(v);
   return v;
 }
 
 std::optional<Vec> Span::solve(Vec v) const {
   Vec combo = 0;
-  for (const Row& row : rows_)
-    if (v >> (std::bit_width(row.vector) - 1) & 1) {
-      v ^= row.vector;
-      combo ^= row.combo;
-    }
+  for (unsigned i = 0; i < dim_; i++) {
+    Vec take = rows_[i].covers(v);
+    v ^= rows_[i].vector & take;
+    combo ^= rows_[i].combo & take;
+  }
   if (v != 0) return std::nullopt;
   return combo;
 }
@@ -100,6 +102,18 @@ std::optional<std::vector<Vec>> inverse(const std::vector<Vec>& columns) {
     if (!combo) return std::nullopt;
     out.push_back(*combo);
   }
+  return out;
+}
+
+std::vector<ShiftTerm> shift_terms(const std::vector<Vec>& columns) {
+  std::vector<ShiftTerm> out;
+  for (size_t i = 0; i < columns.size(); i++)
+    for (Vec rest = columns[i]; rest != 0; rest &= rest - 1) {
+      int shift = std::countr_zero(rest) - static_cast<int>(i);
+      auto same = std::find_if(out.begin(), out.end(), [&](const ShiftTerm& t) { return t.shift == shift; });
+      if (same == out.end()) same = out.insert(out.end(), {0, shift});
+      same->mask |= Vec{1} << i;
+    }
   return out;
 }
 

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <map>
-#include <set>
 
 #include "dsl/layout/shared_memory.h"
 
@@ -59,6 +57,18 @@ uint32_t SharedAccess::thread_mask() const {
   return mask;
 }
 
+unsigned SharedAccess::packing() const {
+  const unsigned in_dword = std::min(vec, std::max(4 / elem_bytes, 1u));
+  unsigned n = 0;
+  for (const Op& op : ops)
+    for (unsigned e = 0; e < vec; e += in_dword) {
+      bool neighbours = op.registers[e] % in_dword == 0;
+      for (unsigned i = 1; i < in_dword; i++) neighbours &= op.registers[e + i] == op.registers[e] + i;
+      n += neighbours ? 0 : in_dword - 1;
+    }
+  return n;
+}
+
 SharedAccess plan_access(const LinearLayout& layout, const LinearLayout& memory, unsigned elem_bytes, AccessKind kind,
                          unsigned round_shift) {
   LinearLayout combined = layout.then(memory);
@@ -106,28 +116,22 @@ std::vector<unsigned> phase_lanes(Arch arch, AccessKind kind, unsigned bytes) {
 }
 
 BankConflicts bank_conflicts(const SharedAccess& access, Arch arch) {
-  const unsigned lanes = 1u << access.lane_offset.size(), banks = info(arch).lds_banks;
-  std::vector<Vec> basis;
-  for (unsigned l : phase_lanes(arch, access.kind, access.bytes())) basis.push_back(l);
-  f2::Span phase(basis);
-  // XOR with the op's and the wave's part maps banks to banks, so that one wave and op stand for all.
-  std::map<Vec, std::map<unsigned, std::set<uint32_t>>> touched;  // phase -> bank -> dwords
-  for (unsigned lane = 0; lane < lanes; lane++) {
-    auto& in_phase = touched[phase.reduce(lane)];
-    if ((lane & access.free_lanes) != 0) continue;
-    uint32_t first = access.thread_offset(lane, 0);
-    for (uint32_t byte = first & ~3u; byte < first + access.bytes(); byte += 4) in_phase[byte / 4 % banks].insert(byte / 4);
-  }
-  BankConflicts out;
-  for (const auto& [id, by_bank] : touched) {
-    size_t worst = 1;
-    for (const auto& [bank, dwords] : by_bank) worst = std::max(worst, dwords.size());
-    out.cycles += static_cast<unsigned>(worst);
-    out.ideal++;
-  }
-  out.cycles *= static_cast<unsigned>(access.ops.size());
-  out.ideal *= static_cast<unsigned>(access.ops.size());
-  return out;
+  // Lanes of a phase that take part. XOR with the parts of op, wave and phase maps banks to banks, so that one
+  // phase stands for all.
+  std::vector<Vec> phase, active;
+  for (unsigned l : phase_lanes(arch, access.kind, access.bytes())) phase.push_back(l);
+  for (unsigned b = 0; b < access.lane_offset.size(); b++)
+    if ((access.free_lanes >> b & 1) == 0) active.push_back(Vec{1} << b);
+  const unsigned phases = std::max(1u, (1u << access.lane_offset.size()) >> phase.size());
+  // The dwords that they touch are a space, too; so many of them share a bank as the map to banks loses dimensions.
+  std::vector<Vec> dwords, banks;
+  for (Vec lanes : f2::intersection(phase, active)) dwords.push_back(xor_bits(access.lane_offset, static_cast<unsigned>(lanes)) / 4);
+  for (unsigned d = 1; d < access.bytes() / 4; d *= 2) dwords.push_back(d);
+  for (Vec v : dwords) banks.push_back(v & (info(arch).lds_banks - 1));
+  const unsigned degree = 1u << (f2::rank(dwords) - f2::rank(banks));
+
+  const unsigned ops = static_cast<unsigned>(access.ops.size());
+  return {ops * phases * degree, ops * phases};
 }
 
 }  // namespace tile::layout

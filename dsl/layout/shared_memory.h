@@ -61,6 +61,10 @@ struct SharedAccess {
   // Bits that the thread's part of an address can set. Where op.offset has none of them, XOR is addition and the
   // offset fits the instruction's offset field.
   uint32_t thread_mask() const;
+  // Instructions per thread that put elements narrower than a dword together or take them apart: for each dword of
+  // an access one less than its elements, unless they are neighbouring registers from an aligned one on (then they are
+  // in a dword already).
+  unsigned packing() const;
 };
 
 // The accesses of a distributed layout to memory, as wide as both allow (at most 16 bytes). `memory` maps the layout's

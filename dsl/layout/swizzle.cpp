@@ -52,15 +52,15 @@ class Chooser {
         all_threads_(concat({store_.threads, load_.threads})) {}
 
   LinearLayout best() const {
-    std::vector<Widths> requests;
+    std::vector<std::pair<double, Widths>> requests;  // with the least cost that they can have
     unsigned max = static_cast<unsigned>(std::countr_zero(16 / elem_bytes_));
     for (unsigned s = 0; s <= max; s++)
-      for (unsigned l = 0; l <= max; l++) requests.push_back({s, l});
-    std::stable_sort(requests.begin(), requests.end(), [&](Widths a, Widths b) { return ideal(a) < ideal(b); });
+      for (unsigned l = 0; l <= max; l++) requests.emplace_back(ideal({s, l}), Widths{s, l});
+    std::stable_sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::optional<LinearLayout> out;
     double out_cost = 0;
-    for (Widths w : requests) {
-      if (out && ideal(w) >= out_cost) break;
+    for (auto [least, w] : requests) {
+      if (out && least >= out_cost) break;
       std::optional<LinearLayout> memory = build(w);
       if (!memory) continue;
       double c = cost(*memory);
@@ -71,12 +71,13 @@ class Chooser {
   }
 
  private:
-  // Cycles of a side's accesses without conflicts: an access takes its instruction slot and its bytes.
+  // Cycles of a side's accesses without conflicts, as cost_of() in conversion.h counts them: an access takes its
+  // instruction slot, and all waves share LDS.
   double side_ideal(const LinearLayout& l, unsigned width, AccessKind kind) const {
     unsigned bytes = elem_bytes_ << width;
     unsigned phases = wave_size >> phase_lanes(arch_, kind, bytes).size();
     unsigned ops = l.num_registers() >> std::popcount(l.free_mask(Dim::Register));
-    return static_cast<double>(std::max(ops >> width, 1u)) * (issue_cycles + phases);
+    return static_cast<double>(std::max(ops >> width, 1u)) * (issue_cycles + phases * store_layout_.num_waves());
   }
   double ideal(Widths w) const {
     return side_ideal(store_layout_, w.store, AccessKind::Store) + side_ideal(load_layout_, w.load, AccessKind::Load);
@@ -88,7 +89,7 @@ class Chooser {
       SharedAccess a = plan_access(l, memory, elem_bytes_, kind, bits_ - round_bits_);
       // Rounds that differ among threads make every op take part in every round, under a predicate.
       unsigned passes = a.rounds_by_thread() ? 1u << round_bits_ : 1;
-      sum += passes * (issue_cycles * static_cast<double>(a.ops.size()) + bank_conflicts(a, arch_).cycles);
+      sum += passes * (issue_cycles * static_cast<double>(a.ops.size()) + bank_conflicts(a, arch_).cycles * store_layout_.num_waves()) + valu_cycles * a.packing();
     }
     return sum;
   }
@@ -243,7 +244,7 @@ class Chooser {
     return f2::independent(out);
   }
 
-  static constexpr double issue_cycles = 4;
+  static constexpr double issue_cycles = 4, valu_cycles = 4;
 
   const LinearLayout &store_layout_, &load_layout_;
   Side store_, load_;

@@ -89,5 +89,30 @@ TEST(F2, Inverse) {
   EXPECT_GT(regular, 50u);
 }
 
+TEST(F2, ShiftTerms) {
+  std::mt19937 rng(4);
+  for (int round = 0; round < 100; round++) {
+    std::vector<Vec> columns(6);
+    for (Vec& v : columns) v = rng() & 0xfff;
+    std::vector<ShiftTerm> terms = shift_terms(columns);
+    for (Vec x = 0; x < 64; x++) {
+      Vec sum = 0;
+      for (const ShiftTerm& t : terms) sum ^= t.shift >= 0 ? (x & t.mask) << t.shift : (x & t.mask) >> -t.shift;
+      EXPECT_EQ(sum, combine(columns, x));
+    }
+  }
+  EXPECT_EQ(shift_terms({8, 16, 32}), (std::vector<ShiftTerm>{{7, 3}}));
+  EXPECT_EQ(shift_terms({1, 2, 5}), (std::vector<ShiftTerm>{{7, 0}, {4, -2}}));
+}
+
+TEST(F2, SpansTakeMoreThan64Vectors) {
+  Span span;
+  for (int i = 0; i < 100; i++) span.add(1);
+  EXPECT_TRUE(span.add(2));
+  EXPECT_FALSE(span.add(3));
+  EXPECT_EQ(span.dim(), 2u);
+  EXPECT_TRUE(span.contains(3));
+}
+
 }  // namespace
 }  // namespace tile::layout::f2
