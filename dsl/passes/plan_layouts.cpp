@@ -91,7 +91,10 @@ LinearLayout needed_operand(const Kernel& k, const Op& o, size_t i, const Linear
     case OpKind::ExpandDims: return layout::slice(l, static_cast<unsigned>(o.get_int(AttrKey::Axis)));
     case OpKind::Trans: return layout::permute(l, inverse(permutation(o)));
     case OpKind::Broadcast: return project(l, s, k.type(o.results[0]).shape);
-    case OpKind::LoadView: case OpKind::InBounds: return project(l, s, k.type(o.results[0]).shape);
+    case OpKind::LoadView:
+      if (i >= index_operands(k, o).second) return l;  // `other`
+      return project(l, s, k.type(o.results[0]).shape);
+    case OpKind::InBounds: return project(l, s, k.type(o.results[0]).shape);
     case OpKind::StoreView: return i == 1 ? l : project(l, s, k.type(o.operands[1]).shape);
     default: return l;
   }
@@ -190,7 +193,7 @@ class LayoutPlanner {
       case OpKind::StoreView: case OpKind::Store: return store(id, o);
       case OpKind::Dot: return dot(o);
       case OpKind::Reduce: case OpKind::ArgReduce: return reduce(id, o);
-      case OpKind::Reshape: return reshape(o);
+      case OpKind::Reshape: return reshape(id, o);
       default: break;
     }
     if (!o.results.empty() && tile(o.results[0]) && is_flexible_op(o)) pointwise(o);
@@ -257,16 +260,9 @@ class LayoutPlanner {
     // The span of registers of one access and of lanes along the axis: how many elements in a row start at 0.
     unsigned vector = std::min(layout::contig_registers(l, *a.axis), std::max(a.vector, 1u));
     unsigned run = vector;
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (Vec v : l.bases(Dim::Lane))
-        if (v == l.out().put(run, dim)) {
-          run *= 2;
-          grown = true;
-          break;
-        }
-    }
-    return run * a.bytes >= 64 || run >= (1u << l.out().bits(dim));
+    std::vector<Vec> lanes = l.bases(Dim::Lane);
+    while (run < l.out().size(dim) && std::find(lanes.begin(), lanes.end(), l.out().put(run, dim)) != lanes.end()) run *= 2;
+    return run * a.bytes >= 64 || run >= l.out().size(dim);
   }
 
   void dot(const Op& o) {
@@ -308,15 +304,22 @@ class LayoutPlanner {
     return o.kind == OpKind::Reduce && order_matters(o.get_text(AttrKey::Combine), k_.type(o.operands[0]).dtype);
   }
 
-  void reshape(const Op& o) {
+  // A reshape takes its operand so that no value moves, if that can be; else it stages through shared memory.
+  void reshape(OpId id, const Op& o) {
     ValueId v = o.operands[0], r = o.results[0];
     Placement p = at(v);
     if (p.layout && reshape_is_free(*p.layout, shape(v), shape(r))) {
+      plan_.operands_[id.index] = p.layout;
       LayoutPtr l = share(layout::reshape(*p.layout, layout::padded_shape(extents(shape(r)))));
       set(r, {l, std::max(p.origin, Origin::Computed)});
       return;
     }
-    set(r, {default_layout(k_, k_.type(r)), Origin::Computed});
+    LayoutPtr l = default_layout(k_, k_.type(r));
+    if (reshape_is_free(*l, shape(r), shape(v)))
+      plan_.operands_[id.index] = share(layout::reshape(*l, layout::padded_shape(extents(shape(v)))));
+    else
+      plan_.operands_[id.index] = p.layout ? p.layout : default_layout(k_, k_.type(v));
+    set(r, {l, Origin::Computed});
   }
 
   // Elementwise and shape operations: the costliest anchored operand decides; without one the result is flexible.

@@ -28,7 +28,8 @@ struct Placement {
 class LayoutPlan {
  public:
   const Placement& of(ir::ValueId v) const { return placements_[v.index]; }
-  // The layout in which operation o takes its (first) tile operand: of reductions and stores.
+  // The layout in which operation o takes its tile operand: of reductions, stores and
+  // reshapes.
   LayoutPtr operand(ir::OpId o) const { return operands_[o.index]; }
 
  private:
