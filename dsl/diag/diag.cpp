@@ -116,6 +116,7 @@ std::string render(const Diagnostics& d, const SourceManager& sources) {
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
+  if (name.size() < 2) return best;  // one letter is near to every other
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& c : candidates) {
     std::vector<size_t> row(c.size() + 1);

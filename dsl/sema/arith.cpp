@@ -109,6 +109,12 @@ std::optional<DType> Evaluator::unify(std::vector<Ranged>& operands, size_t firs
     }
   for (size_t i = first; i < operands.size(); ++i) {
     Value& v = operands[i].value;
+    // A constant that the tile's type cannot hold is a mistake; a run-time scalar is converted as it is.
+    if (v.kind == Value::Kind::Const && is_int(v.dtype) && is_int(joined) && !holds_integer(joined, bits_to_wide(v.dtype, v.bits)) && shape_of(operands[*leader].value).rank() > 0) {
+      error(DiagKind::LiteralOutOfRange, operands[i].range, fmt::format("the constant {} is not a value of {}", constant_text(v.dtype, v.bits), name(joined)),
+            "convert the other operand to a wider type with `as`", {note(operands[*leader])});
+      return std::nullopt;
+    }
     v = v.is_literal() ? literal_as(operands[i], joined) : type_of(v).dtype == joined ? v : convert(v, joined);
     if (v.is_poison()) return std::nullopt;
   }

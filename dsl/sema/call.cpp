@@ -219,6 +219,16 @@ Value Evaluator::call_elementwise(std::string_view spelling, const ast::Expr& e,
   return good ? elementwise(spelling, std::move(operands), e.range) : Value::poison();
 }
 
+// A math function of the prelude takes floats; a literal is an f32 there.
+Value Evaluator::float_argument(const Closure& closure, const Ranged& v) {
+  const std::string& f = closure.function->name.text;
+  if (!check_numeric(v, f)) return Value::poison();
+  if (v.value.is_literal()) return literal_as({v.value.kind == Value::Kind::Int ? Value::floating(static_cast<double>(v.value.wide)) : v.value, v.range}, DType::F32);
+  DType t = type_of(v.value).dtype;
+  if (is_arith_float(t)) return v.value;
+  return error(is_float(t) ? DiagKind::NarrowFloatArithmetic : DiagKind::TypeMismatch, v.range, fmt::format("{} takes floats, but this is {}", f, describe(v.value)), "convert first: `x as f32`");
+}
+
 bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self, const std::shared_ptr<Scope>& scope) {
   const ast::Function& f = *closure.function;
   std::vector<std::optional<Ranged>> given(f.params.size());
@@ -228,6 +238,7 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
   auto put = [&](const ast::Expr& x) {
     Ranged v = eval_ranged(x);
     if (v.value.kind == Value::Kind::Void) v.value = error(DiagKind::TypeMismatch, x.range, "this call returns nothing");
+    if (closure.floats && !(!frames_.empty() && frames_.back().prelude)) v.value = float_argument(closure, v);
     if (v.value.is_poison()) good = false;
     if (positional < given.size()) given[positional] = v;
     ++positional;

@@ -81,10 +81,22 @@ Value Evaluator::exit_condition() {
   Value any = Value::boolean(false);
   for (const char* name : {"%break", "%continue", "%return"}) {
     Variable* v = hidden(name);
-    if (!v) continue;
-    any = elementwise("or", {{any, b_.range}, {v->value, b_.range}}, b_.range);
+    if (v) any = either(any, v->value);
   }
   return any;
+}
+
+// Logical or and and of bools, without an operation where one side decides.
+Value Evaluator::either(const Value& a, const Value& b) {
+  if (a.kind == Value::Kind::Const) return a.bits != 0 ? a : b;
+  if (b.kind == Value::Kind::Const) return b.bits != 0 ? b : a;
+  return elementwise("or", {{a, b_.range}, {b, b_.range}}, b_.range);
+}
+
+Value Evaluator::both(const Value& a, const Value& b) {
+  if (a.kind == Value::Kind::Const) return a.bits != 0 ? b : a;
+  if (b.kind == Value::Kind::Const) return b.bits != 0 ? a : b;
+  return elementwise("and", {{a, b_.range}, {b, b_.range}}, b_.range);
 }
 
 Value Evaluator::eval_condition(const ast::Expr& e) {

@@ -177,6 +177,7 @@ class Evaluator {
   Value call_builtin(const BuiltinRow& row, const ast::Expr& e, const ast::Expr* self);
   bool bind_builtin(const BuiltinRow& row, const ast::Expr& e, const ast::Expr* self, CallArgs& out);
   Value call_elementwise(std::string_view spelling, const ast::Expr& e, const ast::Expr* self);
+  Value float_argument(const Closure& closure, const Ranged& v);
   Value call_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self);
   bool bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self, const std::shared_ptr<Scope>& scope);
   Value call_value(const Value& f, const ast::Expr& e, const ast::Expr* self, Range callee);
@@ -217,6 +218,8 @@ class Evaluator {
   Variable* hidden(std::string_view name);
   Variable* declare_hidden(std::string_view name, Value value);
   Value exit_condition();
+  Value either(const Value& a, const Value& b);
+  Value both(const Value& a, const Value& b);
   void push_scope(bool boundary = false);
   void pop_scope();
 

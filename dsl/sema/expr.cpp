@@ -161,6 +161,7 @@ Value Evaluator::eval_member(const ast::Expr& e) {
   Ranged v = eval_ranged(*e.operands[0]);
   if (v.value.is_poison()) return v.value;
   const std::string& member = e.name.text;
+  if (v.value.is_literal() && (member == "dtype" || member == "shape" || member == "rank")) v.value = default_typed(v.value);
   bool elements = v.value.is_numeric() && !v.value.is_literal();
   if (member == "dtype" && elements) return Value::type(type_of(v.value).dtype);
   if (member == "shape" && elements) {

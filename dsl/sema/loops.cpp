@@ -211,15 +211,16 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   auto ew = [&](std::string_view spelling, Value a, Value b) { return elementwise(spelling, {{std::move(a), r}, {std::move(b), r}}, r); };
   Value zero = Value::constant(t, 0);
   Value up = is_signed(t) ? ew("gt", step, zero) : Value::boolean(true);
-  auto choose = [&](Value a, Value b) {
-    if (up.kind == Value::Kind::Const) return up.bits != 0 ? a : b;
-    return elementwise("where", {{up, r}, {std::move(a), r}, {std::move(b), r}}, r);
+  // One of two values by the direction of the loop; only what is needed is computed.
+  auto choose = [&](const std::function<Value()>& rising, const std::function<Value()>& falling) {
+    if (up.kind == Value::Kind::Const) return up.bits != 0 ? rising() : falling();
+    return elementwise("where", {{up, r}, {rising(), r}, {falling(), r}}, r);
   };
-  Value first = choose(ew("lt", low, high), ew("gt", low, high));
-  Value stride = choose(raw(step), ew("sub", Value::constant(unsigned_t, 0), raw(step)));
+  Value first = choose([&] { return ew("lt", low, high); }, [&] { return ew("gt", low, high); });
+  Value stride = choose([&] { return raw(step); }, [&] { return ew("sub", Value::constant(unsigned_t, 0), raw(step)); });
 
   push_scope();
-  Variable* break_flag = declare_hidden("%break", Value::boolean(false));
+  declare_hidden("%break", Value::boolean(false));
   Variable* more = declare_hidden("%more", first);
   Variable* index = declare_hidden("%index", low);
   Names names = assigned_names(s.body);
@@ -251,7 +252,7 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   std::vector<ir::ValueId> args = enter(test);
   Value go = more->value;
   for (const char* flag : loop_flags)
-    if (Variable* f = hidden(flag)) go = ew("and", go, negate_bool({f->value, r}));
+    if (Variable* f = hidden(flag)) go = both(go, negate_bool({f->value, r}));
   std::vector<ir::ValueId> out = {materialize(go)};
   out.insert(out.end(), args.begin(), args.end());
   b_.op(OpKind::Condition, out, {});
@@ -266,7 +267,7 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   --loop_depth_;
   pop_scope();
   b_.range = r;
-  Value distance = choose(ew("sub", raw(high), raw(i)), ew("sub", raw(i), raw(high)));
+  Value distance = choose([&] { return ew("sub", raw(high), raw(i)); }, [&] { return ew("sub", raw(i), raw(high)); });
   more->value = ew("gt", distance, stride);
   index->value = ew("add", i, step);
   std::vector<ir::ValueId> yields;
@@ -279,7 +280,6 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   std::vector<ir::ValueId> results = k_.op(op).results;
   size_t at = 0;
   for (size_t n = 0; n < variables.size(); ++n) variables[n]->value = rebuild(before[n], results, at);
-  (void)break_flag;
   pop_scope();
   return {true, flow.exits && contains(s.body, ast::Stmt::Kind::Return)};
 }

@@ -10,14 +10,20 @@
 namespace tile::sema {
 namespace {
 
-void declare_file(Scope& scope, const std::shared_ptr<Scope>& home, const ast::File& file, bool prelude) {
+void declare_file(Scope& scope, const std::shared_ptr<Scope>& home, const ast::File& file, bool prelude, bool floats = false) {
   for (const ast::Function& f : file.functions) {
     Variable v;
     v.role = Variable::Role::Function;
     v.range = f.name.range;
     v.value = Value::of(Value::Kind::Function);
-    v.value.closure = std::make_shared<Closure>(Closure{&f, home, prelude});
+    v.value.closure = std::make_shared<Closure>(Closure{&f, home, prelude, floats});
     scope.variables.try_emplace(f.name.text, std::move(v));
+  }
+  for (const ast::Kernel& k : file.kernels) {
+    Variable v;
+    v.role = Variable::Role::Kernel;
+    v.range = k.name.range;
+    scope.variables.try_emplace(k.name.text, std::move(v));
   }
   for (const ast::ConstDecl& c : file.consts) {
     Variable v;
@@ -119,7 +125,7 @@ std::shared_ptr<Scope> Evaluator::scope_of_prelude(size_t part) {
   auto scope = std::make_shared<Scope>();
   scope->boundary = true;
   prelude_scopes_[part] = scope;
-  declare_file(*scope, scope, file->ast, true);
+  declare_file(*scope, scope, file->ast, true, prelude::parts()[part].name == "math.tile");
   return scope;
 }
 

@@ -50,7 +50,7 @@ Flow Evaluator::eval_stmt(const ast::Stmt& s) {
     case Kind::StaticAssert: eval_static_assert(s); return {};
     case Kind::Fn: {
       Value f = Value::of(Value::Kind::Function);
-      f.closure = std::make_shared<Closure>(Closure{s.function.get(), scope_, !frames_.empty() && frames_.back().prelude});
+      f.closure = std::make_shared<Closure>(Closure{s.function.get(), scope_, !frames_.empty() && frames_.back().prelude, false});
       declare(s.function->name, Variable::Role::Function, std::move(f));
       return {};
     }

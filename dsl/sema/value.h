@@ -20,6 +20,7 @@ struct Closure {
   const ast::Function* function = nullptr;
   std::shared_ptr<Scope> scope;
   bool prelude = false;
+  bool floats = false;  // a math function: takes f16, bf16, f32 and f64 only
 };
 
 struct Value {

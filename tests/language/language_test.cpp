@@ -58,6 +58,27 @@ class GoldenFile : public testing::Test {
   fs::path path_;
 };
 
+// Kinds that no text of this folder can cause.
+const std::set<std::string> not_from_a_kernel = {
+    "ExpectFailed", "LaunchMismatch", "AssertFailed",                       // run time of test blocks
+    "UnsupportedOnTarget", "ResourceExceeded", "BackendError", "InternalError", "EmulatedType", "PrintDropped",  // the compiler
+};
+
+TEST(Language, EveryKindHasAFile) {
+  std::set<std::string> stems;
+  for (const fs::path& p : files()) {
+    std::string stem = p.stem().string();
+    if (size_t at = stem.find('_'); at != std::string::npos) stems.insert(stem.substr(at + 1, stem.find('-') - at - 1));
+  }
+  size_t covered = 0;
+  for (const DiagInfo& row : diag_table()) {
+    if (not_from_a_kernel.contains(std::string(row.name))) continue;
+    EXPECT_TRUE(stems.contains(golden::snake_case(row.name))) << row.code << " " << row.name;
+    ++covered;
+  }
+  EXPECT_GE(covered, 45u);
+}
+
 }  // namespace
 }  // namespace tile
 
