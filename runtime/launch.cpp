@@ -74,13 +74,18 @@ Status check_names(const KernelManifest& k, const LaunchValues& v) {
   return Unit{};
 }
 
-// Every element that the view can reach lies inside of the array.
-Status check_view(const ManifestArg& a, const Array& array, const Expr::Values& scalars) {
+// Element type, and for views the rank; a flat array may stand for any view.
+Status check_type(const ManifestArg& a, const Array& array) {
   if (array.dtype() != parse_dtype(a.dtype))
     return Error{fmt::format("argument '{}' has elements of {}, the kernel takes {}", a.name, name(array.dtype()), a.dtype)};
-  if (array.shape().size() != a.extents.size() && array.shape().size() != 1)
+  if (a.kind == ArgKind::View && array.shape().size() != a.extents.size() && array.shape().size() != 1)
     return Error{fmt::format("argument '{}' has {} dimensions, the kernel takes {} ({})", a.name, array.shape().size(),
                              a.extents.size(), arg_type(a))};
+  return Unit{};
+}
+
+// Every element that the view can reach lies inside of the array.
+Status check_view(const ManifestArg& a, const Array& array, const Expr::Values& scalars) {
   int64_t last = 0, first = 0;
   for (size_t d = 0; d < a.extents.size(); ++d) {
     Result<int64_t> extent = eval_text(a.extents[d], scalars), stride = eval_text(a.strides[d], scalars);
@@ -156,6 +161,8 @@ Result<std::vector<int64_t>> view_extents(const ManifestArg& arg, const Expr::Va
 
 Result<BoundLaunch> bind_launch(const KernelManifest& kernel, const LaunchValues& values) {
   if (Status s = check_names(kernel, values); !s) return s.error();
+  for (const auto& [argument, array] : values.arrays)
+    if (Status s = check_type(*find_arg(kernel, argument), *array); !s) return s.error();
   BoundLaunch launch;
   launch.scalars = infer_scalars(kernel, values);
   for (const ManifestArg& a : kernel.args) {
@@ -189,8 +196,6 @@ Result<BoundLaunch> bind_launch(const KernelManifest& kernel, const LaunchValues
     const ManifestArg& a = kernel.args[i];
     if (!launch.args[i].array) continue;
     const Array& array = *launch.args[i].array;
-    if (a.kind == ArgKind::Pointer && array.dtype() != parse_dtype(a.dtype))
-      return Error{fmt::format("argument '{}' has elements of {}, the kernel takes {}", a.name, name(array.dtype()), a.dtype)};
     if (a.kind == ArgKind::View)
       if (Status s = check_view(a, array, launch.scalars); !s) return s.error();
     if (a.align > 1 && reinterpret_cast<uintptr_t>(array.data()) % a.align)
