@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "dsl/passes/hazards.h"
 #include "dsl/passes/passes.h"
 
 namespace tile::passes {
@@ -24,6 +25,7 @@ namespace {
 
 Status check(const ir::Kernel& k, std::string_view name, ir::Stage stage) {
   std::vector<std::string> violations = ir::verify(k, stage);
+  if (violations.empty() && stage == ir::Stage::Final) violations = verify_final(k, name == "insert_barriers");
   if (violations.empty()) return Unit{};
   return Error{fmt::format("tile IR is invalid after {}: {}", name, violations.front()),
                violations.size() > 1 ? fmt::format("{} more violations", violations.size() - 1) : ""};
