@@ -4,7 +4,7 @@
 //     and truncated to an integer it is the truncated product of step 2, below 2^26 in magnitude; 32 of them fit int32
 //     (operands of groups of 32 have at most 4 significant bits, so products are below 3.52 * 2^24).
 //   * Steps 3 and 4 are done in f64: the sums have at most 40 bits.
-// Lanes where that does not hold are done by `exact_group`.
+// Lanes where that does not hold are done by `exact_group`; until then they hold anything, so their sums wrap.
 #include <algorithm>
 #include <memory>
 
@@ -92,7 +92,7 @@ struct Panel {
   VecF scale = reinterpret_cast<VecF>((127 + 24 - min(max(exp, splat(min_exp)), splat(max_exp))) << 23);
   VecI sum = {};
 #pragma GCC unroll 32
-  for (unsigned k = first; k < L; k += step) sum += __builtin_convertvector(load<VecF>(b + k * lanes) * a[k] * scale, VecI);
+  for (unsigned k = first; k < L; k += step) sum = add_wrapping(sum, __builtin_convertvector(load<VecF>(b + k * lanes) * a[k] * scale, VecI));
   return sum;
 }
 
@@ -115,7 +115,7 @@ template <unsigned L>
   VecI s0 = group_sum(a, b, e0, 0, 2, 16), s1 = group_sum(a, b, e1, 1, 2, 16);
   again |= out_of_range(e0) | out_of_range(e1);
   VecI e = max(e0, e1);
-  VecI sum = (s0 >> min(e - e0, splat(31))) + (s1 >> min(e - e1, splat(31)));
+  VecI sum = add_wrapping(s0 >> min(e - e0, splat(31)), s1 >> min(e - e1, splat(31)));
   return add_to_c<true>({sum, e}, c, again);
 }
 

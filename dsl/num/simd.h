@@ -24,6 +24,7 @@ inline constexpr unsigned lanes = 4;
 
 typedef float VecF __attribute__((vector_size(4 * lanes)));
 typedef int32_t VecI __attribute__((vector_size(4 * lanes)));
+typedef uint32_t VecU __attribute__((vector_size(4 * lanes)));
 typedef double HalfD __attribute__((vector_size(4 * lanes)));
 typedef int64_t HalfL __attribute__((vector_size(4 * lanes)));
 typedef float HalfF __attribute__((vector_size(2 * lanes)));
@@ -38,6 +39,8 @@ template <class V, class T>
 template <class V, class T>
 [[gnu::always_inline]] inline void store(T* p, V v) { std::memcpy(p, &v, sizeof v); }
 
+// Sum modulo 2^32.
+[[gnu::always_inline]] inline VecI add_wrapping(VecI a, VecI b) { return reinterpret_cast<VecI>(reinterpret_cast<VecU>(a) + reinterpret_cast<VecU>(b)); }
 [[gnu::always_inline]] inline VecI max(VecI a, VecI b) { return a > b ? a : b; }
 [[gnu::always_inline]] inline VecI min(VecI a, VecI b) { return a < b ? a : b; }
 [[gnu::always_inline]] inline bool any(VecI mask) {
