@@ -53,7 +53,8 @@ Status check_shape(const Shape& shape, unsigned max_elements_log2 = 30) {
   if (shape.size() > max_rank) return Error{fmt::format("a tile has at most {} axes, not {}", max_rank, shape.size())};
   unsigned bits = 0;
   for (int64_t n : shape) {
-    if (n < 1 || n > (int64_t{1} << max_elements_log2)) return Error{fmt::format("extent {} of a tile is out of range", n)};
+    if (n < 1 || n > (int64_t{1} << max_elements_log2))
+      return Error{fmt::format("extent {} of a tile is out of range", n)};
     bits += static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(n) - 1));
   }
   if (bits > max_elements_log2) return Error{"the tile is too large"};
@@ -153,7 +154,8 @@ struct Axes {
 Status check_dot(MfmaId id, const Shape& shape, const std::vector<unsigned>& waves) {
   if (Status s = check_shape(shape, 28); !s) return s.error();
   if (Status s = check_powers(waves, shape.size(), "waves"); !s) return s.error();
-  if (shape.size() != 2 && shape.size() != 3) return Error{fmt::format("a dot has tiles of rank 2 or 3, not {}", shape.size())};
+  if (shape.size() != 2 && shape.size() != 3)
+    return Error{fmt::format("a dot has tiles of rank 2 or 3, not {}", shape.size())};
   if (info(id).blocks > 1 && shape.size() != 3)
     return Error{fmt::format("{} does {} products at once and needs a batch axis", info(id).kind, info(id).blocks)};
   return Unit{};
@@ -217,7 +219,8 @@ Result<LinearLayout> mfma_operand(MfmaId id, MfmaOperand which, const Shape& sha
   if (rank == 3) b.use(0, log2_of(row.blocks));
   for (unsigned axis = rank; axis-- > 0;) {
     if (axis != k_axis) b.take(Dim::Wave, axis, log2_of(waves[axis]));
-    else for (unsigned i = 0; i < log2_of(waves[axis]); i++) b.add(Dim::Wave, 0);
+    else
+      for (unsigned i = 0; i < log2_of(waves[axis]); i++) b.add(Dim::Wave, 0);
   }
   for (unsigned axis = rank; axis-- > 0;) b.take_rest(axis);
   return b.build();

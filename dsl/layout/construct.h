@@ -37,14 +37,15 @@ enum class MfmaOperand : uint8_t { A, B };
 // [B, M, N] of the dot): waves that differ in the axis that the operand lacks hold the same.
 //
 // The instructions of a dot read K as a stream: step s, and in a step the instruction's own k, so entry
-// s * K_instruction + k. Bit i of the stream's number is bit k_bits[i] of the tile's K. The permutation may be any; both
-// operands must use the same one, and it is part of the value of the dot (it decides the order of sums). Its use: a lane
+// s * K_instruction + k. Bit i of the stream's number is bit k_bits[i] of the tile's K. The permutation may be any;
+// both operands use the same, and it is part of the value of the dot (it decides the order of sums). Its use: a lane
 // of f16 16x16x16 holds 4 neighbours of K in one step, and with k_bits = {0, 1, 3, 4, 2, 5, ...} it holds 8 in two
 // steps, that is 16 bytes. Registers count elements of a step, then steps, then repetitions along the other axes.
 // Empty k_bits is the identity. Errors: as for the result; k_bits not a permutation of the bits of the padded K.
 Result<LinearLayout> mfma_operand(MfmaId id, MfmaOperand which, const Shape& shape, const std::vector<unsigned>& k_bits,
                                   const std::vector<unsigned>& waves, MfmaFormat format = MfmaFormat::F8E4M3);
 // The permutation that gives lanes runs of `run` neighbours of K (a power of two; cut down to what K allows).
-std::vector<unsigned> kpack_bits(MfmaId id, MfmaOperand which, int64_t k, unsigned run, MfmaFormat format = MfmaFormat::F8E4M3);
+std::vector<unsigned> kpack_bits(MfmaId id, MfmaOperand which, int64_t k, unsigned run,
+                                 MfmaFormat format = MfmaFormat::F8E4M3);
 
 }  // namespace tile::layout

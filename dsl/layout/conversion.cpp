@@ -18,7 +18,8 @@ LinearLayout on_shape_of(const LinearLayout& src, const LinearLayout& dst) {
 }
 
 Status check(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits) {
-  if (src.out().dims() != dst.out().dims()) return Error{fmt::format("layouts {} and {} have different axes", src.str(), dst.str())};
+  if (src.out().dims() != dst.out().dims())
+    return Error{fmt::format("layouts {} and {} have different axes", src.str(), dst.str())};
   for (Dim d : {Dim::Lane, Dim::Wave})
     if (src.in().bits(d) != dst.in().bits(d))
       return Error{fmt::format("layouts have {} and {} {}s", src.in().size(d), dst.in().size(d), name(d))};
@@ -43,11 +44,13 @@ std::optional<std::vector<uint16_t>> register_map(const LinearLayout& places) {
       if (!stays) return std::nullopt;
     }
   std::vector<uint16_t> out;
-  for (unsigned r = 0; r < places.num_registers(); r++) out.push_back(static_cast<uint16_t>(from.get(places.at(r, 0, 0), Dim::Register)));
+  for (unsigned r = 0; r < places.num_registers(); r++)
+    out.push_back(static_cast<uint16_t>(from.get(places.at(r, 0, 0), Dim::Register)));
   return out;
 }
 
-Result<SharedPlan> plan_shared(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bytes, Arch arch, size_t max_bytes) {
+Result<SharedPlan> plan_shared(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bytes, Arch arch,
+                               size_t max_bytes) {
   Result<SwizzledMemory> memory = swizzled_memory(src, dst, elem_bytes, arch, max_bytes);
   if (!memory) return memory.error();
   SharedPlan plan;
@@ -89,7 +92,8 @@ Result<SharedPlan> plan_shared(const LinearLayout& src, const LinearLayout& dst,
 
 double cost_of(const LanePlan& plan, unsigned num_waves) {
   using Op = LaneStep::Op;
-  unsigned valu = plan.count(Op::Select) + plan.count(Op::Dpp) + plan.count(Op::Permlane16) + plan.count(Op::Permlane32);
+  unsigned valu =
+      plan.count(Op::Select) + plan.count(Op::Dpp) + plan.count(Op::Permlane16) + plan.count(Op::Permlane32);
   unsigned permutes = plan.count(Op::Bpermute);
   double lds = permutes == 0 ? 0 : lds_latency + permutes * (lds_issue_cycles + 4.0 * num_waves);
   // Forming words of several elements that are not neighbours in a register already takes about an instruction each.
@@ -99,14 +103,16 @@ double cost_of(const LanePlan& plan, unsigned num_waves) {
 
 double cost_of(const SharedPlan& plan, unsigned num_waves, Arch arch) {
   double ops = static_cast<double>(plan.store.ops.size() + plan.load.ops.size());
-  double lds = (bank_conflicts(plan.store, arch).cycles + bank_conflicts(plan.load, arch).cycles) * static_cast<double>(num_waves);
+  double lds = (bank_conflicts(plan.store, arch).cycles + bank_conflicts(plan.load, arch).cycles) *
+               static_cast<double>(num_waves);
   double passes = plan.store.rounds_by_thread() || plan.load.rounds_by_thread() ? plan.rounds : 1;
   double packing = valu_cycles * (plan.store.packing() + plan.load.packing());
-  return passes * (ops * lds_issue_cycles + lds) + packing + plan.rounds * lds_latency + plan.barriers() * barrier_cycles;
+  return passes * (ops * lds_issue_cycles + lds) + packing + plan.rounds * lds_latency +
+         plan.barriers() * barrier_cycles;
 }
 
-Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayout& dst_any, unsigned elem_bits, Arch arch,
-                                       const ConversionOptions& options) {
+Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayout& dst_any, unsigned elem_bits,
+                                       Arch arch, const ConversionOptions& options) {
   if (Status s = check(src, dst_any, elem_bits); !s) return s.error();
   LinearLayout dst = on_shape_of(src, dst_any), places = source_places(src, dst);
   ConversionPlan plan;
@@ -132,7 +138,9 @@ Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayo
   double lanes = plan.lanes ? cost_of(*plan.lanes, plan.num_waves) : std::numeric_limits<double>::infinity();
   double shared = plan.shared ? cost_of(*plan.shared, plan.num_waves, arch) : std::numeric_limits<double>::infinity();
   if (!plan.lanes && !plan.shared)
-    return error ? *error : Error{fmt::format("{} cannot become {} without leaving the wave or going through LDS", src.str(), dst_any.str())};
+    return error ? *error
+                 : Error{fmt::format("{} cannot become {} without leaving the wave or going through LDS", src.str(),
+                                     dst_any.str())};
   plan.kind = lanes <= shared ? ConversionPlan::Kind::Lanes : ConversionPlan::Kind::Shared;
   plan.cost = std::min(lanes, shared);
   if (plan.kind == ConversionPlan::Kind::Lanes) plan.shared.reset();
@@ -140,7 +148,8 @@ Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayo
   return plan;
 }
 
-double conversion_cost(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits, Arch arch, const ConversionOptions& options) {
+double conversion_cost(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits, Arch arch,
+                       const ConversionOptions& options) {
   Result<ConversionPlan> plan = plan_conversion(src, dst, elem_bits, arch, options);
   return plan ? plan->cost : std::numeric_limits<double>::infinity();
 }
@@ -153,13 +162,16 @@ bool is_free_conversion(const LinearLayout& src, const LinearLayout& dst) {
 std::string ConversionPlan::str(Arch arch) const {
   using Op = LaneStep::Op;
   switch (kind) {
-    case Kind::None: return "none";
-    case Kind::Registers: return "registers";
+    case Kind::None:
+      return "none";
+    case Kind::Registers:
+      return "registers";
     case Kind::Lanes: {
       std::string out = "lanes";
       const char* separator = " ";
-      for (auto [op, text] : {std::pair{Op::Select, "select"}, std::pair{Op::Dpp, "dpp"}, std::pair{Op::Bpermute, "bpermute"},
-                              std::pair{Op::Permlane16, "permlane16"}, std::pair{Op::Permlane32, "permlane32"}})
+      for (auto [op, text] :
+           {std::pair{Op::Select, "select"}, std::pair{Op::Dpp, "dpp"}, std::pair{Op::Bpermute, "bpermute"},
+            std::pair{Op::Permlane16, "permlane16"}, std::pair{Op::Permlane32, "permlane32"}})
         if (unsigned n = lanes->count(op)) {
           out += fmt::format("{}{} x {}", separator, n, text);
           separator = ", ";
@@ -168,9 +180,10 @@ std::string ConversionPlan::str(Arch arch) const {
     }
     case Kind::Shared: {
       unsigned conflicts = bank_conflicts(shared->store, arch).extra() + bank_conflicts(shared->load, arch).extra();
-      return fmt::format("shared {} B, {} x store {} B, {} x load {} B, {} barrier{}, {} conflicts", shared->scratch_bytes,
-                         shared->store.ops.size(), shared->store.bytes(), shared->load.ops.size(), shared->load.bytes(),
-                         shared->barriers(), shared->barriers() == 1 ? "" : "s", conflicts);
+      return fmt::format("shared {} B, {} x store {} B, {} x load {} B, {} barrier{}, {} conflicts",
+                         shared->scratch_bytes, shared->store.ops.size(), shared->store.bytes(),
+                         shared->load.ops.size(), shared->load.bytes(), shared->barriers(),
+                         shared->barriers() == 1 ? "" : "s", conflicts);
     }
   }
   return "";

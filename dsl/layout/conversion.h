@@ -8,8 +8,8 @@
 //   Kind None       D[r] = S[r] for all r; both have the same number of registers.
 //   Kind Registers  D[r] = S[register_map[r]].
 //   Kind Lanes      `lanes` (lane_plan.h), for each wave by itself:
-//       1. word i is formed of the elements S[inputs[i][0]], S[inputs[i][1]], ..., first in the lowest bits, the rest of
-//          the dword 0 (8-byte elements are a word of two dwords);
+//       1. word i is formed of the elements S[inputs[i][0]], S[inputs[i][1]], ..., first in the lowest bits, the rest
+//          of the dword 0 (8-byte elements are a word of two dwords);
 //       2. the steps are done in order, each on all 64 lanes; they make words from words;
 //       3. D[r] is element outputs[r].elem of word outputs[r].value.
 //   Kind Shared     `shared`: a scratch area of scratch_bytes bytes of LDS, aligned to 16, and accesses as
@@ -26,8 +26,8 @@
 //     The plan does not order itself against other users of the area: whoever places the plan needs a barrier before
 //     the first store if another wave may still read or write the area, and one behind it before the area is reused.
 //
-// Layouts that differ in their padded extents: an axis has what the source has; a destination place beyond that gets the
-// element at its coordinate modulo the source's extent (padding, which nobody may rely on). Replicas: when the
+// Layouts that differ in their padded extents: an axis has what the source has; a destination place beyond that gets
+// the element at its coordinate modulo the source's extent (padding, which nobody may rely on). Replicas: when the
 // source replicates, one copy is read or stored; all replicas of the destination are filled.
 #include <cstdint>
 #include <optional>
@@ -43,7 +43,8 @@
 namespace tile::layout {
 
 struct SharedPlan {
-  LinearLayout memory;  // tile (of the source's padded shape) -> offset in elements; for reading, the accesses say it all
+  LinearLayout
+      memory;  // tile (of the source's padded shape) -> offset in elements; for reading, the accesses say it all
   unsigned rounds = 1;
   size_t scratch_bytes = 0;
   bool wave_local = false;
@@ -76,9 +77,9 @@ struct ConversionOptions {
   bool allow_shared = true;
 };
 
-// The cheapest plan. Both are layouts of tiles of one rank with the same numbers of lanes and waves; `src` is surjective.
-// elem_bits is 1 (held in a byte) or 4, 6 (likewise), 8, 16, 32, 64. Errors: those conditions do not hold, too many
-// registers (over 1024 a thread), the options leave no way.
+// The cheapest plan. Both are layouts of tiles of one rank with the same numbers of lanes and waves; `src` is
+// surjective. elem_bits is 1 (held in a byte) or 4, 6 (likewise), 8, 16, 32, 64. Errors: the conditions do not hold,
+// too many registers (over 1024 a thread), the options leave no way.
 Result<ConversionPlan> plan_conversion(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits, Arch arch,
                                        const ConversionOptions& options = {});
 

@@ -25,8 +25,7 @@ bool Span::add(Vec v) {
 }
 
 Vec Span::reduce(Vec v) const {
-  for (unsigned i = 0; i < dim_; i++)
-    v ^= rows_[i].vector & rows_[i].covers(v);
+  for (unsigned i = 0; i < dim_; i++) v ^= rows_[i].vector & rows_[i].covers(v);
   return v;
 }
 

@@ -12,8 +12,8 @@ using Vec = uint64_t;
 
 inline unsigned parity(Vec v) { return static_cast<unsigned>(__builtin_parityll(v)); }
 
-// The span of the vectors added so far, kept reduced, so that membership and coordinates are cheap. Coordinates are known
-// in terms of the first 64 added vectors.
+// The span of the vectors added so far, kept reduced, so that membership and coordinates are cheap. Coordinates are
+// known in terms of the first 64 added vectors.
 class Span {
  public:
   Span() {}  // leaves the unused rows as they are
@@ -54,8 +54,8 @@ std::vector<Vec> annihilator(const std::vector<Vec>& vectors, unsigned bits);
 Vec combine(const std::vector<Vec>& columns, Vec x);
 // The inverse of a square matrix given by its columns; nothing when it is singular.
 std::optional<std::vector<Vec>> inverse(const std::vector<Vec>& columns);
-// A linear map as shifts: columns * x is the XOR over the terms of (x & mask) << shift (right for negative shifts). Bits of
-// x that move by the same distance share a term, which makes it the way to compute addresses and coordinates.
+// A linear map as shifts: columns * x is the XOR over the terms of (x & mask) << shift (right for negative shifts).
+// Bits of x that move by the same distance share a term: the way to compute addresses and coordinates.
 struct ShiftTerm {
   Vec mask;
   int shift;

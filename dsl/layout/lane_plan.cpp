@@ -14,7 +14,8 @@ using Vectors = std::vector<Vec>;
 // Builds the steps; equal steps are made once, and steps that no output needs are dropped at the end.
 class Program {
  public:
-  Program(unsigned inputs, unsigned lane_bits, Arch arch) : num_inputs_(inputs), next_(inputs), lane_bits_(lane_bits), arch_(arch) {}
+  Program(unsigned inputs, unsigned lane_bits, Arch arch)
+      : num_inputs_(inputs), next_(inputs), lane_bits_(lane_bits), arch_(arch) {}
 
   uint32_t select(uint32_t lane_mask, uint32_t wave_mask, uint32_t a, uint32_t b) {
     // A choice by the same condition further in has been made already.
@@ -110,7 +111,8 @@ class Program {
       return add(std::move(step));
     }
     // quad_perm does XOR by 1, 2, 3, row_half_mirror by 7, row_ror:8 by 8, row_mirror by 15; two of them the others.
-    static constexpr std::pair<uint32_t, uint32_t> controls[] = {{1, 0xb1}, {2, 0x4e}, {3, 0x1b}, {7, 0x141}, {8, 0x128}, {15, 0x140}};
+    static constexpr std::pair<uint32_t, uint32_t> controls[] = {{1, 0xb1},  {2, 0x4e},  {3, 0x1b},
+                                                                 {7, 0x141}, {8, 0x128}, {15, 0x140}};
     auto dpp = [&](uint32_t value, uint32_t by, uint32_t ctrl) {
       LaneStep s;
       s.op = LaneStep::Op::Dpp;
@@ -142,7 +144,8 @@ class Program {
   Arch arch_;
   std::vector<std::pair<LaneStep, uint32_t>> steps_;  // with the first value
   std::map<uint32_t, size_t> step_of_;
-  std::map<std::tuple<LaneStep::Op, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, std::vector<uint32_t>>, uint32_t> known_;
+  std::map<std::tuple<LaneStep::Op, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, std::vector<uint32_t>>, uint32_t>
+      known_;
 };
 
 // Reads of values[x ^ shift] where the shift is a linear function of the thread: one stage of selects for each
@@ -198,7 +201,8 @@ struct Columns {
   // The map after an exchange of source register bit `reg` and lane bit `lane`.
   Columns exchanged(unsigned reg, unsigned lane) const {
     Columns out = *this;
-    for (auto [regs, lanes] : {std::pair{&out.reg_to_reg, &out.reg_to_lane}, std::pair{&out.lane_to_reg, &out.lane_to_lane}})
+    for (auto [regs, lanes] :
+         {std::pair{&out.reg_to_reg, &out.reg_to_lane}, std::pair{&out.lane_to_reg, &out.lane_to_lane}})
       for (size_t i = 0; i < regs->size(); i++) {
         Vec &r = (*regs)[i], &l = (*lanes)[i], differ = (r >> reg ^ l >> lane) & 1;
         r ^= differ << reg;
@@ -239,7 +243,8 @@ std::optional<Vectors> choose_receive(const Columns& c) {
 }
 
 // The values of all destination words.
-std::optional<std::vector<uint32_t>> emit_rounds(Program& program, const Columns& c, const std::vector<uint32_t>& inputs) {
+std::optional<std::vector<uint32_t>> emit_rounds(Program& program, const Columns& c,
+                                                 const std::vector<uint32_t>& inputs) {
   std::optional<Vectors> receive = choose_receive(c);
   if (!receive) return std::nullopt;
   const size_t lane_bits = c.lane_to_lane.size(), regs = c.reg_to_reg.size();
@@ -252,7 +257,8 @@ std::optional<std::vector<uint32_t>> emit_rounds(Program& program, const Columns
   f2::Span span(from);
   for (unsigned i = 0; i < lane_bits; i++) span.add(Vec{1} << i);
   Vectors send(lane_bits);
-  for (size_t i = 0; i < lane_bits; i++) send[i] = f2::combine(source, *span.solve(Vec{1} << i) & ((Vec{1} << lane_bits) - 1));
+  for (size_t i = 0; i < lane_bits; i++)
+    send[i] = f2::combine(source, *span.solve(Vec{1} << i) & ((Vec{1} << lane_bits) - 1));
 
   ShiftedRead words(program, inputs, send, c.wave_to_reg);
   std::vector<uint32_t> received;
@@ -279,7 +285,8 @@ std::vector<uint32_t> emit_exchanges(Program& program, Columns& c, std::vector<u
     }
     if (!best) continue;
     for (uint32_t w = 0; w < words.size(); w++)
-      if ((w >> *best & 1) == 0) std::tie(words[w], words[w | 1u << *best]) = program.swap(op, words[w], words[w | 1u << *best]);
+      if ((w >> *best & 1) == 0)
+        std::tie(words[w], words[w | 1u << *best]) = program.swap(op, words[w], words[w | 1u << *best]);
     c = c.exchanged(*best, lane);
   }
   return words;
@@ -331,12 +338,14 @@ std::optional<LanePlan> plan_lanes(const LinearLayout& places, unsigned elem_byt
   const Space &to = places.in(), &from = places.out();
   for (Dim d : {Dim::Register, Dim::Lane, Dim::Wave})
     for (unsigned b = 0; b < to.bits(d); b++)
-      if (places.basis(d, b, Dim::Wave) != (d == Dim::Wave ? 1u << b : 0u) || (d == Dim::Wave && places.basis(d, b, Dim::Lane) != 0))
+      if (places.basis(d, b, Dim::Wave) != (d == Dim::Wave ? 1u << b : 0u) ||
+          (d == Dim::Wave && places.basis(d, b, Dim::Lane) != 0))
         return std::nullopt;
-  if (from.bits(Dim::Register) > 10 || to.bits(Dim::Register) > 10 || from.bits(Dim::Lane) != to.bits(Dim::Lane)) return std::nullopt;
+  if (from.bits(Dim::Register) > 10 || to.bits(Dim::Register) > 10 || from.bits(Dim::Lane) != to.bits(Dim::Lane))
+    return std::nullopt;
 
-  // Destination register bits that hold something new, and of those the ones that stay inside a word: they are one source
-  // register bit, which nothing else touches.
+  // Destination register bits that hold something new, and of those the ones that stay inside a word: they are one
+  // source register bit, which nothing else touches.
   f2::Span regs;
   std::vector<unsigned> kept, packed_to, packed_from, word_to, word_from;
   for (unsigned b = 0; b < to.bits(Dim::Register); b++)
@@ -347,7 +356,8 @@ std::optional<LanePlan> plan_lanes(const LinearLayout& places, unsigned elem_byt
     for (unsigned k : kept) touching += (places.basis(Dim::Register, k) & v) != 0;
     for (Dim d : {Dim::Lane, Dim::Wave})
       for (Vec other : places.bases(d)) touching += (other & v) != 0;
-    bool pack = std::has_single_bit(v) && (v & from.mask(Dim::Register)) != 0 && touching == 1 && elem_bytes << (packed_to.size() + 1) <= 4;
+    bool pack = std::has_single_bit(v) && (v & from.mask(Dim::Register)) != 0 && touching == 1 &&
+                elem_bytes << (packed_to.size() + 1) <= 4;
     (pack ? packed_to : word_to).push_back(b);
     if (pack) packed_from.push_back(static_cast<unsigned>(std::countr_zero(v)));
   }

@@ -31,17 +31,17 @@ struct LaneStep {
 };
 // Permlane16: lanes 16 to 31 of vdst and lanes 0 to 15 of src are exchanged, and 48 to 63 with 32 to 47 likewise:
 // new vdst = (vdst 0-15, src 0-15, vdst 32-47, src 32-47), new src = (vdst 16-31, src 16-31, vdst 48-63, src 48-63).
-// Permlane32: lanes 32 to 63 of vdst and 0 to 31 of src: new vdst = (vdst low, src low), new src = (vdst high, src high).
+// Permlane32: lanes 32 to 63 of vdst and 0 to 31 of src: new vdst = (vdst low, src low), new src = both highs.
 
 struct LanePlan {
   unsigned elem_bytes = 4;
-  unsigned word_elems = 1;                     // elements in a word; word_elems * elem_bytes <= 4 unless it is 1
-  std::vector<std::vector<uint16_t>> inputs;   // input word i: its source registers, least significant first
-  std::vector<LaneStep> steps;                 // 8-byte words take every step on both halves
+  unsigned word_elems = 1;                    // elements in a word; word_elems * elem_bytes <= 4 unless it is 1
+  std::vector<std::vector<uint16_t>> inputs;  // input word i: its source registers, least significant first
+  std::vector<LaneStep> steps;                // 8-byte words take every step on both halves
   struct Output {
     uint32_t value, elem;  // element `elem` of the word
   };
-  std::vector<Output> outputs;                 // one a destination register
+  std::vector<Output> outputs;  // one a destination register
 
   // Steps of a kind, counted once a dword.
   unsigned count(LaneStep::Op op) const;

@@ -15,7 +15,7 @@
 //   A basis of zero replicates: both values of that bit hold the same element. More generally the layout replicates
 //   when its bases are dependent (it is not injective). Every element has a place when the layout is surjective; all
 //   layouts of tiles are. XOR swizzles are bases with several bits, so they need nothing special:
-//     offset:  #layout<dim0=[(9),(18),(32)], dim1=[(1),(2),(4)] -> [offset:64]>   puts (i, j) at 8 * i ^ i ^ j for i < 4.
+//     offset:  #layout<dim0=[(9),(18),(32)], dim1=[(1),(2),(4)] -> [offset:64]>  puts (i, j) at 8 * i ^ i ^ j, i < 4.
 //   Layouts compose as maps do. If A says where tile elements are in registers and B how another op wants them, then
 //   B^-1 o A, still linear, says where each register's value must go: whether only registers move, or lanes, or waves.
 //

@@ -118,10 +118,12 @@ class Parser {
       for (const NamedBases& i : ins) {
         if (i.dim != d) continue;
         for (const std::vector<uint64_t>& basis : i.bases) {
-          if (basis.size() != order.size()) return fail(fmt::format("a basis of '{}' needs {} numbers", name(d), order.size()));
+          if (basis.size() != order.size())
+            return fail(fmt::format("a basis of '{}' needs {} numbers", name(d), order.size()));
           Vec v = 0;
           for (size_t k = 0; k < order.size(); k++) {
-            if (basis[k] >> out.bits(order[k]) != 0) return fail(fmt::format("{} is outside of {}", basis[k], name(order[k])));
+            if (basis[k] >> out.bits(order[k]) != 0)
+              return fail(fmt::format("{} is outside of {}", basis[k], name(order[k])));
             v |= out.put(basis[k], order[k]);
           }
           bases.push_back(v);
@@ -161,7 +163,9 @@ class Parser {
   void error(std::string message) {
     if (error_.empty()) error_ = std::move(message);
   }
-  Error fail(std::string message) const { return Error{fmt::format("{} at character {} of the layout", message, pos_ + 1)}; }
+  Error fail(std::string message) const {
+    return Error{fmt::format("{} at character {} of the layout", message, pos_ + 1)};
+  }
 
   std::string_view text_;
   size_t pos_ = 0;
@@ -191,7 +195,8 @@ std::string LinearLayout::str() const {
   std::optional<Space> implied = implied_out(ins);
   if (!implied || *implied != out_) {
     text += " -> [";
-    for (size_t k = 0; k < order.size(); k++) text += fmt::format("{}{}:{}", k ? ", " : "", name(order[k]), uint64_t{1} << out_.bits(order[k]));
+    for (size_t k = 0; k < order.size(); k++)
+      text += fmt::format("{}{}:{}", k ? ", " : "", name(order[k]), uint64_t{1} << out_.bits(order[k]));
     text += "]";
   }
   return text + ">";

@@ -42,7 +42,8 @@ std::vector<Vec> vector_registers(const LinearLayout& combined, unsigned elem_by
 
 bool SharedAccess::rounds_by_thread() const {
   auto nonzero = [](uint32_t v) { return v != 0; };
-  return std::any_of(lane_round.begin(), lane_round.end(), nonzero) || std::any_of(wave_round.begin(), wave_round.end(), nonzero);
+  return std::any_of(lane_round.begin(), lane_round.end(), nonzero) ||
+         std::any_of(wave_round.begin(), wave_round.end(), nonzero);
 }
 uint32_t SharedAccess::thread_offset(unsigned lane, unsigned wave) const {
   return xor_bits(lane_offset, lane) ^ xor_bits(wave_offset, wave);
@@ -102,13 +103,15 @@ SharedAccess plan_access(const LinearLayout& layout, const LinearLayout& memory,
     for (unsigned e = 0; e < access.vec; e++) op.registers.push_back(static_cast<uint16_t>(r ^ f2::combine(vector, e)));
     access.ops.push_back(std::move(op));
   }
-  std::stable_sort(access.ops.begin(), access.ops.end(), [](const auto& a, const auto& b) { return a.round < b.round; });
+  std::stable_sort(access.ops.begin(), access.ops.end(),
+                   [](const auto& a, const auto& b) { return a.round < b.round; });
   return access;
 }
 
 std::vector<unsigned> phase_lanes(Arch arch, AccessKind kind, unsigned bytes) {
   bool wide_lds = info(arch).lds_banks == 64;
-  if (bytes == 16 && kind == AccessKind::Load) return wide_lds ? std::vector<unsigned>{1, 2, 12, 20} : std::vector<unsigned>{1, 2, 20};
+  if (bytes == 16 && kind == AccessKind::Load)
+    return wide_lds ? std::vector<unsigned>{1, 2, 12, 20} : std::vector<unsigned>{1, 2, 20};
   std::vector<unsigned> lanes;
   unsigned count = info(arch).lds_banks * 4 / std::max(bytes, 4u);
   for (unsigned l = 1; l < std::min(count, wave_size); l *= 2) lanes.push_back(l);
@@ -125,7 +128,8 @@ BankConflicts bank_conflicts(const SharedAccess& access, Arch arch) {
   const unsigned phases = std::max(1u, (1u << access.lane_offset.size()) >> phase.size());
   // The dwords that they touch are a space, too; so many of them share a bank as the map to banks loses dimensions.
   std::vector<Vec> dwords, banks;
-  for (Vec lanes : f2::intersection(phase, active)) dwords.push_back(xor_bits(access.lane_offset, static_cast<unsigned>(lanes)) / 4);
+  for (Vec lanes : f2::intersection(phase, active))
+    dwords.push_back(xor_bits(access.lane_offset, static_cast<unsigned>(lanes)) / 4);
   for (unsigned d = 1; d < access.bytes() / 4; d *= 2) dwords.push_back(d);
   for (Vec v : dwords) banks.push_back(v & (info(arch).lds_banks - 1));
   const unsigned degree = 1u << (f2::rank(dwords) - f2::rank(banks));

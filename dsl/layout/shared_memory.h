@@ -18,10 +18,10 @@
 // accesses to one dword do not conflict. The orders for 8 bytes and for writes with 64 banks are assumed.
 //
 // Swizzles. Let S be the tile directions that the lanes of a phase span and V those inside one access. Then two lanes
-// conflict when S + V meets H, the directions that go from row to row of the banks, outside of V. There is such an S + V
+// conflict when S + V meets H, the directions that go from row to row of the banks, outside of V. There is one S + V
 // for the store and one for the load, and swizzled_memory() takes for H a common complement of both: it exists over
 // F2 whenever both have at most the dimension of a row, so accesses without conflicts exist. Vectors x, y with x
-// outside of the one space and y outside of the other give x, y or x + y outside of both; the sums are the XOR of a swizzle.
+// outside of the one space and y outside of the other give x, y or x + y outside of both; the sums are the swizzle.
 #include <cstdint>
 #include <vector>
 
@@ -85,14 +85,14 @@ BankConflicts bank_conflicts(const SharedAccess& access, Arch arch);
 std::vector<unsigned> phase_lanes(Arch arch, AccessKind kind, unsigned bytes);
 
 struct SwizzledMemory {
-  LinearLayout layout;   // tile -> offset, invertible
+  LinearLayout layout;      // tile -> offset, invertible
   unsigned round_bits = 0;  // the highest offset bits, which count rounds
 };
 // A memory layout in which `store` writes and `load` reads at the least cost: wide accesses without bank conflicts
 // where there are such. Both are layouts of one tile (the same output space), surjective. Rounds are used when the tile
 // takes more than `max_bytes`: they run over register bits that both sides have while there are any, then over
 // waves and lanes. Error: not even one element a round fits.
-Result<SwizzledMemory> swizzled_memory(const LinearLayout& store, const LinearLayout& load, unsigned elem_bytes, Arch arch,
-                                       size_t max_bytes);
+Result<SwizzledMemory> swizzled_memory(const LinearLayout& store, const LinearLayout& load, unsigned elem_bytes,
+                                       Arch arch, size_t max_bytes);
 
 }  // namespace tile::layout

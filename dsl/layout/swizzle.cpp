@@ -24,7 +24,9 @@ struct Side {
   Vectors registers, lanes, waves, threads;
 
   explicit Side(const LinearLayout& l)
-      : registers(l.bases(Dim::Register)), lanes(l.bases(Dim::Lane)), waves(l.bases(Dim::Wave)),
+      : registers(l.bases(Dim::Register)),
+        lanes(l.bases(Dim::Lane)),
+        waves(l.bases(Dim::Wave)),
         threads(concat({lanes, waves})) {}
   // Tile directions among the lanes of one phase; of a store only the lanes that take part.
   Vectors phase(Arch arch, AccessKind kind, unsigned bytes, unsigned free_lanes) const {
@@ -45,8 +47,15 @@ struct Widths {
 class Chooser {
  public:
   Chooser(const LinearLayout& store, const LinearLayout& load, unsigned elem_bytes, Arch arch, unsigned round_bits)
-      : store_layout_(store), load_layout_(load), store_(store), load_(load), space_(store.out()), elem_bytes_(elem_bytes),
-        arch_(arch), bits_(space_.total_bits()), round_bits_(round_bits),
+      : store_layout_(store),
+        load_layout_(load),
+        store_(store),
+        load_(load),
+        space_(store.out()),
+        elem_bytes_(elem_bytes),
+        arch_(arch),
+        bits_(space_.total_bits()),
+        round_bits_(round_bits),
         row_bits_(static_cast<unsigned>(std::countr_zero(info(arch).lds_banks * 4 / elem_bytes))),
         dword_bits_(elem_bytes >= 4 ? 0 : static_cast<unsigned>(std::countr_zero(4 / elem_bytes))),
         all_threads_(concat({store_.threads, load_.threads})) {}
@@ -89,7 +98,9 @@ class Chooser {
       SharedAccess a = plan_access(l, memory, elem_bytes_, kind, bits_ - round_bits_);
       // Rounds that differ among threads make every op take part in every round, under a predicate.
       unsigned passes = a.rounds_by_thread() ? 1u << round_bits_ : 1;
-      sum += passes * (issue_cycles * static_cast<double>(a.ops.size()) + bank_conflicts(a, arch_).cycles * store_layout_.num_waves()) + valu_cycles * a.packing();
+      sum += passes * (issue_cycles * static_cast<double>(a.ops.size()) +
+                       bank_conflicts(a, arch_).cycles * store_layout_.num_waves()) +
+             valu_cycles * a.packing();
     }
     return sum;
   }
@@ -149,9 +160,7 @@ class Chooser {
       for (Vec v : concat({removed_, others}))
         if (!basis_.contains(v)) basis_.add(v);
     }
-    Vec project(Vec v) const {
-      return v ^ f2::combine(removed_, *basis_.solve(v) & ((Vec{1} << removed_.size()) - 1));
-    }
+    Vec project(Vec v) const { return v ^ f2::combine(removed_, *basis_.solve(v) & ((Vec{1} << removed_.size()) - 1)); }
     Vectors project(Vectors vectors) const {
       for (Vec& v : vectors) v = project(v);
       return vectors;
@@ -210,7 +219,8 @@ class Chooser {
     f2::Span in_load(phase_space(load_layout_, load_, AccessKind::Load, w.load, d.vector));
     f2::Span all(concat({d.vector, d.rounds}));
     Vectors rows, candidates;
-    for (const Vectors* part : {&store_.waves, &load_.waves, &store_.registers, &load_.registers, &store_.lanes, &load_.lanes})
+    for (const Vectors* part :
+         {&store_.waves, &load_.waves, &store_.registers, &load_.registers, &store_.lanes, &load_.lanes})
       candidates.insert(candidates.end(), part->rbegin(), part->rend());
     candidates = d.frame.project(concat({candidates, f2::identity(bits_)}));
 
@@ -237,7 +247,8 @@ class Chooser {
   }
 
   // The directions that must stay within a row of the banks: lanes of a phase, elements of an access and of a dword.
-  Vectors phase_space(const LinearLayout& layout, const Side& side, AccessKind kind, unsigned width, const Vectors& vector) const {
+  Vectors phase_space(const LinearLayout& layout, const Side& side, AccessKind kind, unsigned width,
+                      const Vectors& vector) const {
     unsigned free = kind == AccessKind::Store ? layout.free_mask(Dim::Lane) : 0;
     Vectors out = side.phase(arch_, kind, elem_bytes_ << width, free);
     for (size_t i = 0; i < std::min<size_t>(vector.size(), std::max(width, dword_bits_)); i++) out.push_back(vector[i]);
@@ -257,8 +268,8 @@ class Chooser {
 
 }  // namespace
 
-Result<SwizzledMemory> swizzled_memory(const LinearLayout& store, const LinearLayout& load, unsigned elem_bytes, Arch arch,
-                                       size_t max_bytes) {
+Result<SwizzledMemory> swizzled_memory(const LinearLayout& store, const LinearLayout& load, unsigned elem_bytes,
+                                       Arch arch, size_t max_bytes) {
   assert(store.out() == load.out());
   unsigned bits = store.out().total_bits(), rounds = 0;
   while (rounds < bits && elem_bytes << (bits - rounds) > max_bytes) rounds++;

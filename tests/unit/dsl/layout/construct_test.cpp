@@ -71,10 +71,12 @@ TEST(Blocked, Errors) {
 TEST(Coalesced, UsesAllThreadsAndVectors) {
   LinearLayout l = *coalesced({128, 64}, {1, 0}, 8, 4);
   EXPECT_EQ(l.str(),
-            "#layout<reg=[(0,1),(0,2),(0,4),(32,0),(64,0)], lane=[(0,8),(0,16),(0,32),(1,0),(2,0),(4,0)], wave=[(8,0),(16,0)]>");
+            "#layout<reg=[(0,1),(0,2),(0,4),(32,0),(64,0)], lane=[(0,8),(0,16),(0,32),(1,0),(2,0),(4,0)], "
+            "wave=[(8,0),(16,0)]>");
   for (unsigned vec : {1u, 4u, 16u})
     for (unsigned waves : {1u, 4u, 16u})
-      for (const Shape& shape : {Shape{1, 4096}, Shape{100, 60}, Shape{1, 1}, Shape{7}, Shape{4, 8, 16, 4}, Shape{1024}, Shape{}}) {
+      for (const Shape& shape :
+           {Shape{1, 4096}, Shape{100, 60}, Shape{1, 1}, Shape{7}, Shape{4, 8, 16, 4}, Shape{1024}, Shape{}}) {
         Result<LinearLayout> r = coalesced(shape, row_major_order(static_cast<unsigned>(shape.size())), vec, waves);
         ASSERT_TRUE(r);
         EXPECT_EQ(r->shape(), padded_shape(shape));
@@ -84,10 +86,12 @@ TEST(Coalesced, UsesAllThreadsAndVectors) {
         // Threads replicate only when there are more of them than elements.
         int64_t elements = 1, threads = 64 * waves;
         for (int64_t n : r->shape()) elements *= n;
-        EXPECT_EQ(int64_t{1} << (__builtin_popcount(r->free_mask(Dim::Lane)) + __builtin_popcount(r->free_mask(Dim::Wave))),
-                  std::max<int64_t>(threads / elements, 1));
+        EXPECT_EQ(
+            int64_t{1} << (__builtin_popcount(r->free_mask(Dim::Lane)) + __builtin_popcount(r->free_mask(Dim::Wave))),
+            std::max<int64_t>(threads / elements, 1));
         if (!shape.empty() && elements >= threads * vec) {
-          EXPECT_EQ(contig_registers(*r, static_cast<unsigned>(shape.size()) - 1), std::min<int64_t>(vec, r->shape().back()));
+          EXPECT_EQ(contig_registers(*r, static_cast<unsigned>(shape.size()) - 1),
+                    std::min<int64_t>(vec, r->shape().back()));
         }
       }
   EXPECT_FALSE(coalesced({4, 4}, {1, 0}, 3, 4));
@@ -160,11 +164,15 @@ TEST(Mfma, LayoutsAreTheMapsOfEveryInstruction) {
       ASSERT_EQ(b3.num_registers(), b_elements(id));
       for (unsigned lane = 0; lane < 64; lane++) {
         for (unsigned e = 0; e < a_elements(id); e++)
-          EXPECT_EQ(a3.coords(e, lane, 0), (Nums{eval(row["maps"]["a"], "block", lane, e, f), eval(row["maps"]["a"], "i", lane, e, f),
-                                                 eval(row["maps"]["a"], "k", lane, e, f)})) << i.kind;
+          EXPECT_EQ(a3.coords(e, lane, 0),
+                    (Nums{eval(row["maps"]["a"], "block", lane, e, f), eval(row["maps"]["a"], "i", lane, e, f),
+                          eval(row["maps"]["a"], "k", lane, e, f)}))
+              << i.kind;
         for (unsigned e = 0; e < b_elements(id); e++)
-          EXPECT_EQ(b3.coords(e, lane, 0), (Nums{eval(row["maps"]["b"], "block", lane, e, f), eval(row["maps"]["b"], "k", lane, e, f),
-                                                 eval(row["maps"]["b"], "j", lane, e, f)})) << i.kind;
+          EXPECT_EQ(b3.coords(e, lane, 0),
+                    (Nums{eval(row["maps"]["b"], "block", lane, e, f), eval(row["maps"]["b"], "k", lane, e, f),
+                          eval(row["maps"]["b"], "j", lane, e, f)}))
+              << i.kind;
       }
     }
     LinearLayout d3 = *mfma_result(id, {b, m, n}, {1, 1, 1});
@@ -174,7 +182,8 @@ TEST(Mfma, LayoutsAreTheMapsOfEveryInstruction) {
       for (unsigned r = 0; r < d_elements(id); r++)
         EXPECT_EQ(d3.coords(r, lane, 0), (Nums{eval(row["maps"]["d"], "block", lane, r, MfmaFormat::F8E4M3),
                                                eval(row["maps"]["d"], "i", lane, r, MfmaFormat::F8E4M3),
-                                               eval(row["maps"]["d"], "j", lane, r, MfmaFormat::F8E4M3)})) << i.kind;
+                                               eval(row["maps"]["d"], "j", lane, r, MfmaFormat::F8E4M3)}))
+            << i.kind;
   }
 }
 
@@ -209,12 +218,14 @@ TEST(Mfma, RepetitionsWavesAndPermutationsOfK) {
         for (unsigned step = 0; step < steps; step++)
           for (unsigned e = 0; e < b_elements(i.id); e++) {
             MfmaCoord c = b_coord(i.id, lane, e);
-            EXPECT_EQ(b.coords(e + b_elements(i.id) * step, lane, w), (Nums{tile_k(c.row + i.k * step), c.col + i.n * (w % wn)}));
+            EXPECT_EQ(b.coords(e + b_elements(i.id) * step, lane, w),
+                      (Nums{tile_k(c.row + i.k * step), c.col + i.n * (w % wn)}));
           }
         for (unsigned rep = 0; rep < reps_m; rep++)
           for (unsigned r = 0; r < d_elements(i.id); r++) {
             MfmaCoord c = d_coord(i.id, lane, r);
-            EXPECT_EQ(d.coords(r + d_elements(i.id) * rep, lane, w), (Nums{c.row + i.m * (w / wn + wm * rep), c.col + i.n * (w % wn)}));
+            EXPECT_EQ(d.coords(r + d_elements(i.id) * rep, lane, w),
+                      (Nums{c.row + i.m * (w / wn + wm * rep), c.col + i.n * (w % wn)}));
           }
       }
     EXPECT_EQ(a.free_mask(Dim::Wave), 3u);  // waves along N hold the same of A
@@ -233,7 +244,7 @@ TEST(Mfma, KpackGivesLongRuns) {
   };
   EXPECT_EQ(run(MfmaId::F32_16x16x16_F16, 64, 8), 8u);
   EXPECT_EQ(run(MfmaId::F32_32x32x8_F16, 64, 8), 8u);
-  EXPECT_EQ(run(MfmaId::F32_32x32x8_F16, 8, 8), 4u);    // K has one step only
+  EXPECT_EQ(run(MfmaId::F32_32x32x8_F16, 8, 8), 4u);  // K has one step only
   EXPECT_EQ(run(MfmaId::F32_16x16x4_F32, 32, 4), 4u);
   EXPECT_EQ(run(MfmaId::F64_16x16x4_F64, 16, 2), 2u);
   EXPECT_EQ(run(MfmaId::F32_16x16x16_F16, 64, 1), 4u);  // the instruction's own

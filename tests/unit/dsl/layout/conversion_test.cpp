@@ -48,14 +48,40 @@ testing::AssertionResult is_converted(const LinearLayout& src, const LinearLayou
   return testing::AssertionSuccess();
 }
 
-ConversionPlan check_plan(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits, Arch arch, const ConversionOptions& options = {}) {
+// The lane that v_mov_b32_dpp reads under a control, from the ISA's definition of each.
+unsigned dpp_source(uint32_t ctrl, unsigned lane) {
+  if (ctrl < 0x100) return (lane & ~3u) + (ctrl >> 2 * (lane % 4) & 3);                        // quad_perm
+  if (ctrl > 0x120 && ctrl < 0x130) return (lane & ~15u) + (lane % 16 + 16 - ctrl % 16) % 16;  // row_ror
+  if (ctrl == 0x140) return (lane & ~15u) + 15 - lane % 16;                                    // row_mirror
+  if (ctrl == 0x141) return (lane & ~7u) + 7 - lane % 8;                                       // row_half_mirror
+  return ~0u;
+}
+
+ConversionPlan check_plan(const LinearLayout& src, const LinearLayout& dst, unsigned elem_bits, Arch arch,
+                          const ConversionOptions& options = {}) {
   Result<ConversionPlan> plan = plan_conversion(src, dst, elem_bits, arch, options);
   EXPECT_TRUE(plan) << plan.error().message;
   if (!plan) return {};
   Result<RegisterFile> out = execute(*plan, fill(src, plan->elem_bytes));
   EXPECT_TRUE(out) << out.error().message << "\n" << src.str() << "\n" << dst.str() << "\n" << plan->str(arch);
-  if (out) { EXPECT_TRUE(is_converted(src, dst, *out)) << src.str() << "\n" << dst.str() << "\n" << plan->str(arch); }
-  if (plan->shared) { EXPECT_LE(plan->scratch_bytes(), std::max<size_t>(options.max_scratch_bytes, 4)); }
+  if (out) {
+    EXPECT_TRUE(is_converted(src, dst, *out)) << src.str() << "\n" << dst.str() << "\n" << plan->str(arch);
+  }
+  if (plan->lanes)
+    for (const LaneStep& step : plan->lanes->steps)
+      for (unsigned l = 0; l < 64; l++) {
+        if (step.op == LaneStep::Op::Dpp) {
+          EXPECT_EQ(dpp_source(step.dpp_ctrl, l), step.from(l)) << step.dpp_ctrl;
+        }
+        if (step.op == LaneStep::Op::Bpermute) {
+          EXPECT_LT(step.from(l), 64u);
+        }
+        EXPECT_TRUE(info(arch).has_permlane_swap ||
+                    (step.op != LaneStep::Op::Permlane16 && step.op != LaneStep::Op::Permlane32));
+      }
+  if (plan->shared) {
+    EXPECT_LE(plan->scratch_bytes(), std::max<size_t>(options.max_scratch_bytes, 4));
+  }
   return *plan;
 }
 
@@ -65,7 +91,9 @@ unsigned random_bits(Rng& rng) { return 8u << below(rng, 4); }
 // The layout with a few of its bases exchanged.
 LinearLayout with_swaps(Rng& rng, const LinearLayout& l, unsigned swaps) {
   std::vector<Vec> bases = l.bases();
-  for (unsigned i = 0; i < swaps; i++) std::swap(bases[below(rng, static_cast<unsigned>(bases.size()))], bases[below(rng, static_cast<unsigned>(bases.size()))]);
+  for (unsigned i = 0; i < swaps; i++)
+    std::swap(bases[below(rng, static_cast<unsigned>(bases.size()))],
+              bases[below(rng, static_cast<unsigned>(bases.size()))]);
   return LinearLayout(l.in(), l.out(), std::move(bases));
 }
 
@@ -76,7 +104,8 @@ TEST(Conversion, RandomLayoutsByEveryMeans) {
     Shape shape = random_shape(rng, 2, 12);
     unsigned waves = below(rng, 3);
     Bases kind = below(rng, 3) ? Bases::Unit : Bases::Any;
-    LinearLayout src = random_tile_layout(rng, shape, 6, waves, kind), dst = random_tile_layout(rng, shape, 6, waves, kind);
+    LinearLayout src = random_tile_layout(rng, shape, 6, waves, kind),
+                 dst = random_tile_layout(rng, shape, 6, waves, kind);
     if (below(rng, 2)) dst = with_swaps(rng, src, 1 + below(rng, 4));
     Arch arch = archs[below(rng, 3)];
     unsigned bits = random_bits(rng);
@@ -86,7 +115,8 @@ TEST(Conversion, RandomLayoutsByEveryMeans) {
     options.allow_lanes = false;
     ConversionPlan shared = check_plan(src, dst, bits, arch, options);
     if (shared.shared) seen[shared.shared->wave_local ? "local" : "barriers"]++;
-    if (shared.shared && shared.shared->rounds > 1) seen[shared.shared->store.rounds_by_thread() ? "rounds by thread" : "rounds"]++;
+    if (shared.shared && shared.shared->rounds > 1)
+      seen[shared.shared->store.rounds_by_thread() ? "rounds by thread" : "rounds"]++;
   }
   for (const char* what : {"2", "3", "barriers", "local", "rounds by thread"}) EXPECT_GT(seen[what], 50u) << what;
 }
@@ -99,7 +129,9 @@ TEST(Conversion, RoundsOverCommonRegisters) {
     Shape shape = random_shape(rng, 12, 15);
     LinearLayout src = random_tile_layout(rng, shape, 6, 2, Bases::Unit), dst = with_swaps(rng, src, 1 + below(rng, 4));
     unsigned bits = 8u << below(rng, 3), log_elements = src.out().total_bits();
-    ConversionPlan p = check_plan(src, dst, bits, archs[below(rng, 3)], {.max_scratch_bytes = (bits / 8u << log_elements) / (2u << below(rng, 2)), .allow_lanes = false});
+    ConversionPlan p =
+        check_plan(src, dst, bits, archs[below(rng, 3)],
+                   {.max_scratch_bytes = (bits / 8u << log_elements) / (2u << below(rng, 2)), .allow_lanes = false});
     if (!p.shared) continue;
     EXPECT_GT(p.shared->rounds, 1u);
     over_registers += !p.shared->store.rounds_by_thread() && !p.shared->load.rounds_by_thread();
@@ -117,8 +149,10 @@ TEST(Conversion, RandomLayoutsInsideAWave) {
     LinearLayout src = random_tile_layout(rng, shape, 6, 0, kind), dst = random_tile_layout(rng, shape, 6, 0, kind);
     LinearLayout waves = LinearLayout::identity1d(2, Dim::Wave, Dim::Tile0);
     src = src * waves, dst = dst * waves;
-    src = LinearLayout({{Dim::Register, src.in().bits(Dim::Register)}, {Dim::Lane, 6}, {Dim::Wave, 2}}, src.out(), src.bases());
-    dst = LinearLayout({{Dim::Register, dst.in().bits(Dim::Register)}, {Dim::Lane, 6}, {Dim::Wave, 2}}, dst.out(), dst.bases());
+    src = LinearLayout({{Dim::Register, src.in().bits(Dim::Register)}, {Dim::Lane, 6}, {Dim::Wave, 2}}, src.out(),
+                       src.bases());
+    dst = LinearLayout({{Dim::Register, dst.in().bits(Dim::Register)}, {Dim::Lane, 6}, {Dim::Wave, 2}}, dst.out(),
+                       dst.bases());
     Arch arch = archs[below(rng, 3)];
     unsigned bits = random_bits(rng);
     ConversionOptions only_lanes, only_shared;
@@ -142,7 +176,8 @@ TEST(Conversion, PaddedExtentsMayDiffer) {
   for (int round = 0; round < 300; round++) {
     Shape a = random_shape(rng, 4, 9), b = a;
     for (int64_t& n : b) n = below(rng, 2) ? n : std::max<int64_t>(1, below(rng, 2) ? n * 2 : n / 2);
-    check_plan(random_tile_layout(rng, a, 6, 1, Bases::Unit), random_tile_layout(rng, b, 6, 1, Bases::Unit), random_bits(rng), archs[below(rng, 3)]);
+    check_plan(random_tile_layout(rng, a, 6, 1, Bases::Unit), random_tile_layout(rng, b, 6, 1, Bases::Unit),
+               random_bits(rng), archs[below(rng, 3)]);
   }
 }
 
@@ -176,12 +211,14 @@ struct Mfma {
 
 // The move of every GEMM: rows from memory, 16 bytes a lane, to the operands of the matrix instruction.
 TEST(Conversion, CoalescedToMfmaOperandWithoutConflicts) {
-  for (Mfma m : {Mfma{Arch::Gfx90a, MfmaId::F32_32x32x8_F16}, Mfma{Arch::Gfx90a, MfmaId::F32_16x16x16_F16}, Mfma{Arch::Gfx942, MfmaId::F32_32x32x8_F16},
-                 Mfma{Arch::Gfx942, MfmaId::F32_16x16x16_F16}, Mfma{Arch::Gfx950, MfmaId::F32_32x32x16_F16}, Mfma{Arch::Gfx950, MfmaId::F32_16x16x32_F16}})
+  for (Mfma m : {Mfma{Arch::Gfx90a, MfmaId::F32_32x32x8_F16}, Mfma{Arch::Gfx90a, MfmaId::F32_16x16x16_F16},
+                 Mfma{Arch::Gfx942, MfmaId::F32_32x32x8_F16}, Mfma{Arch::Gfx942, MfmaId::F32_16x16x16_F16},
+                 Mfma{Arch::Gfx950, MfmaId::F32_32x32x16_F16}, Mfma{Arch::Gfx950, MfmaId::F32_16x16x32_F16}})
     for (Shape shape : {Shape{128, 64}, Shape{64, 64}, Shape{128, 32}, Shape{256, 64}})
       for (unsigned run : {1u, 8u}) {
         LinearLayout src = *coalesced(shape, {1, 0}, 8, 4);
-        LinearLayout dst = *mfma_operand(m.id, MfmaOperand::A, shape, kpack_bits(m.id, MfmaOperand::A, shape[1], run), {2, 2});
+        LinearLayout dst =
+            *mfma_operand(m.id, MfmaOperand::A, shape, kpack_bits(m.id, MfmaOperand::A, shape[1], run), {2, 2});
         ConversionOptions options;
         options.allow_lanes = false;
         ConversionPlan p = check_plan(src, dst, 16, m.arch, options);
@@ -193,17 +230,21 @@ TEST(Conversion, CoalescedToMfmaOperandWithoutConflicts) {
         EXPECT_GE(std::min(p.shared->store.bytes(), p.shared->load.bytes()), run == 8 ? 16u : 8u) << p.str(m.arch);
         EXPECT_EQ(p.shared->barriers(), 1u);
         // The transposed operand, B read from rows of N.
-        LinearLayout b = *mfma_operand(m.id, MfmaOperand::B, {shape[1], shape[0]}, kpack_bits(m.id, MfmaOperand::B, shape[1], run), {2, 2});
+        LinearLayout b = *mfma_operand(m.id, MfmaOperand::B, {shape[1], shape[0]},
+                                       kpack_bits(m.id, MfmaOperand::B, shape[1], run), {2, 2});
         check_plan(permute(src, {1, 0}), b, 16, m.arch, options);
         check_plan(*coalesced({shape[1], shape[0]}, {1, 0}, 8, 4), b, 16, m.arch, options);
       }
 }
 
 TEST(Conversion, ResultsToMemoryAndToOperands) {
-  for (Mfma m : {Mfma{Arch::Gfx90a, MfmaId::F32_32x32x8_F16}, Mfma{Arch::Gfx942, MfmaId::F32_16x16x16_F16}, Mfma{Arch::Gfx950, MfmaId::F32_32x32x16_F16}}) {
+  for (Mfma m : {Mfma{Arch::Gfx90a, MfmaId::F32_32x32x8_F16}, Mfma{Arch::Gfx942, MfmaId::F32_16x16x16_F16},
+                 Mfma{Arch::Gfx950, MfmaId::F32_32x32x16_F16}}) {
     LinearLayout result = *mfma_result(m.id, {128, 128}, {2, 2});
-    ConversionPlan p = check_plan(result, *coalesced({128, 128}, {1, 0}, 4, 4), 32, m.arch, {.max_scratch_bytes = 32768, .allow_lanes = false});
-    EXPECT_EQ(bank_conflicts(p.shared->store, m.arch).extra() + bank_conflicts(p.shared->load, m.arch).extra(), 0u) << p.str(m.arch);
+    ConversionPlan p = check_plan(result, *coalesced({128, 128}, {1, 0}, 4, 4), 32, m.arch,
+                                  {.max_scratch_bytes = 32768, .allow_lanes = false});
+    EXPECT_EQ(bank_conflicts(p.shared->store, m.arch).extra() + bank_conflicts(p.shared->load, m.arch).extra(), 0u)
+        << p.str(m.arch);
     EXPECT_EQ(p.shared->load.bytes(), 16u);
     EXPECT_FALSE(p.shared->store.rounds_by_thread());
     // Waves along M only: the result's rows stay in the wave when it becomes the next dot's operand.
@@ -220,16 +261,39 @@ TEST(Conversion, ResultsToMemoryAndToOperands) {
   }
 }
 
+// Attention: the transposed scores are the second operand of the next dot, without leaving the lane where the
+// instruction's K is the result's run of rows, and with an exchange of half waves where it is longer.
+TEST(Conversion, ScoresToTheNextDot) {
+  auto plan = [](MfmaId id, Arch arch) {
+    return check_plan(*mfma_result(id, {64, 128}, {1, 4}), *mfma_operand(id, MfmaOperand::B, {64, 128}, {}, {1, 4}), 16,
+                      arch);
+  };
+  for (Arch arch : archs) {
+    EXPECT_EQ(plan(MfmaId::F32_32x32x8_F16, arch).cost, 0);
+    EXPECT_EQ(plan(MfmaId::F32_16x16x16_F16, arch).cost, 0);
+  }
+  for (MfmaId id : {MfmaId::F32_32x32x16_F16, MfmaId::F32_16x16x32_F16}) {
+    ConversionPlan p = plan(id, Arch::Gfx950);
+    ASSERT_EQ(p.kind, Kind::Lanes) << p.str(Arch::Gfx950);
+    EXPECT_EQ(p.lanes->count(LaneStep::Op::Bpermute), 0u) << p.str(Arch::Gfx950);
+    EXPECT_EQ(p.lanes->word_elems, 2u);
+  }
+  ConversionPlan p = plan(MfmaId::F32_32x32x16_F16, Arch::Gfx950);
+  EXPECT_EQ(p.lanes->steps.size(), p.lanes->inputs.size() / 2) << p.str(Arch::Gfx950);
+}
+
 // An exchange of a register bit and a lane bit, by lane bit.
 TEST(Conversion, LaneExchangesUseTheCheapInstruction) {
   using Op = LaneStep::Op;
   for (Arch arch : archs)
     for (unsigned lane = 0; lane < 6; lane++) {
-      LinearLayout src = *LinearLayout::parse("#layout<reg=[(64),(128)], lane=[(1),(2),(4),(8),(16),(32)], wave=[(256),(512)]>");
+      LinearLayout src =
+          *LinearLayout::parse("#layout<reg=[(64),(128)], lane=[(1),(2),(4),(8),(16),(32)], wave=[(256),(512)]>");
       std::vector<Vec> bases = src.bases();
       std::swap(bases[0], bases[2 + lane]);
       LinearLayout dst(src.in(), src.out(), bases);
-      ConversionPlan p = check_plan(src, dst, 32, arch, {.max_scratch_bytes = 32768, .allow_lanes = true, .allow_shared = false});
+      ConversionPlan p =
+          check_plan(src, dst, 32, arch, {.max_scratch_bytes = 32768, .allow_lanes = true, .allow_shared = false});
       ASSERT_EQ(p.kind, Kind::Lanes);
       if (arch == Arch::Gfx950 && lane >= 4) {
         EXPECT_EQ(p.lanes->steps.size(), 2u) << p.str(arch);
@@ -243,7 +307,8 @@ TEST(Conversion, LaneExchangesUseTheCheapInstruction) {
       // Two f16 in a dword move together when the exchanged bit is not theirs.
       std::vector<Vec> other = src.bases();
       std::swap(other[1], other[2 + lane]);
-      ConversionPlan half = check_plan(src, LinearLayout(src.in(), src.out(), other), 16, arch, {.max_scratch_bytes = 32768, .allow_lanes = true, .allow_shared = false});
+      ConversionPlan half = check_plan(src, LinearLayout(src.in(), src.out(), other), 16, arch,
+                                       {.max_scratch_bytes = 32768, .allow_lanes = true, .allow_shared = false});
       EXPECT_EQ(half.lanes->word_elems, 2u);
       EXPECT_EQ(half.lanes->inputs.size(), 2u);
     }
@@ -251,13 +316,15 @@ TEST(Conversion, LaneExchangesUseTheCheapInstruction) {
 
 TEST(Conversion, ReplicatedSourceNeedsOnlySelects) {
   // All lanes hold all 64 elements; afterwards each has one.
-  LinearLayout src = *LinearLayout::parse("#layout<reg=[(1),(2),(4),(8),(16),(32)], lane=[(0),(0),(0),(0),(0),(0)], wave=[(0)]>");
+  LinearLayout src =
+      *LinearLayout::parse("#layout<reg=[(1),(2),(4),(8),(16),(32)], lane=[(0),(0),(0),(0),(0),(0)], wave=[(0)]>");
   LinearLayout dst = *LinearLayout::parse("#layout<reg=[], lane=[(1),(2),(4),(8),(16),(32)], wave=[(0)]>");
   ConversionPlan p = check_plan(src, dst, 32, Arch::Gfx942);
   ASSERT_EQ(p.kind, Kind::Lanes);
   EXPECT_EQ(p.lanes->count(LaneStep::Op::Select), p.lanes->steps.size());
   // And by wave: each wave takes its half.
-  LinearLayout by_wave = *LinearLayout::parse("#layout<reg=[(1),(2),(4),(8),(16)], lane=[(0),(0),(0),(0),(0),(0)], wave=[(32)]>");
+  LinearLayout by_wave =
+      *LinearLayout::parse("#layout<reg=[(1),(2),(4),(8),(16)], lane=[(0),(0),(0),(0),(0),(0)], wave=[(32)]>");
   ConversionPlan q = check_plan(src, by_wave, 32, Arch::Gfx942);
   ASSERT_EQ(q.kind, Kind::Lanes);
   EXPECT_EQ(q.lanes->steps.size(), 32u);

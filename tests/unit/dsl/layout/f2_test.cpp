@@ -38,7 +38,9 @@ TEST(F2, SpansOnAllVectors) {
       EXPECT_EQ(span.contains(v), all.count(v) == 1);
       std::optional<Vec> combo = span.solve(v);
       ASSERT_EQ(combo.has_value(), all.count(v) == 1);
-      if (combo) { EXPECT_EQ(combine(vectors, *combo), v); }
+      if (combo) {
+        EXPECT_EQ(combine(vectors, *combo), v);
+      }
       for (Vec m : all) EXPECT_EQ(span.reduce(v ^ m), span.reduce(v));
     }
   }

@@ -71,7 +71,8 @@ TEST(LinearLayout, SurjectiveInjectiveFree) {
     EXPECT_EQ(l.is_injective(), count.size() == num_points(in));
     EXPECT_EQ(representatives.size(), count.size());
     for (auto [v, n] : representatives) EXPECT_EQ(n, 1u);
-    EXPECT_EQ(in.put(l.free_mask(Dim::Register), Dim::Register) | in.put(l.free_mask(Dim::Lane), Dim::Lane), l.free_bits());
+    EXPECT_EQ(in.put(l.free_mask(Dim::Register), Dim::Register) | in.put(l.free_mask(Dim::Lane), Dim::Lane),
+              l.free_bits());
   }
 }
 
@@ -110,7 +111,8 @@ TEST(LinearLayout, ProductAndQuotient) {
   Rng rng(4);
   for (int round = 0; round < 50; round++) {
     LinearLayout a = random_map(rng, {{Dim::Register, 2}, {Dim::Lane, 1}}, {{Dim::Tile0, 1}, {Dim::Tile1, 2}});
-    LinearLayout b = random_map(rng, {{Dim::Register, 1}, {Dim::Lane, 2}, {Dim::Wave, 1}}, {{Dim::Tile0, 2}, {Dim::Tile1, 1}});
+    LinearLayout b =
+        random_map(rng, {{Dim::Register, 1}, {Dim::Lane, 2}, {Dim::Wave, 1}}, {{Dim::Tile0, 2}, {Dim::Tile1, 1}});
     LinearLayout p = a * b;
     ASSERT_EQ(p.in(), (Space{{Dim::Register, 3}, {Dim::Lane, 3}, {Dim::Wave, 1}}));
     ASSERT_EQ(p.out(), (Space{{Dim::Tile0, 3}, {Dim::Tile1, 3}}));
@@ -119,8 +121,10 @@ TEST(LinearLayout, ProductAndQuotient) {
         for (unsigned w = 0; w < 2; w++) {
           Vec x = a.apply(a.in().put(r, Dim::Register) | a.in().put(l, Dim::Lane));
           Vec y = b.at(r >> 2, l >> 1, w);
-          EXPECT_EQ(p.out().get(p.at(r, l, w), Dim::Tile0), a.out().get(x, Dim::Tile0) | b.out().get(y, Dim::Tile0) << 1);
-          EXPECT_EQ(p.out().get(p.at(r, l, w), Dim::Tile1), a.out().get(x, Dim::Tile1) | b.out().get(y, Dim::Tile1) << 2);
+          EXPECT_EQ(p.out().get(p.at(r, l, w), Dim::Tile0), a.out().get(x, Dim::Tile0) | b.out().get(y, Dim::Tile0)
+                                                                                             << 1);
+          EXPECT_EQ(p.out().get(p.at(r, l, w), Dim::Tile1), a.out().get(x, Dim::Tile1) | b.out().get(y, Dim::Tile1)
+                                                                                             << 2);
         }
     std::optional<LinearLayout> q = p.divide_left(a);
     ASSERT_TRUE(q);
@@ -143,7 +147,8 @@ TEST(LinearLayout, ComposeSublayoutTrivial) {
     LinearLayout sub = a.sublayout({Dim::Lane}, {Dim::Tile0});
     for (unsigned l = 0; l < 16; l++) EXPECT_EQ(sub.apply(l), a.out().get(a.at(0, l, 0), Dim::Tile0));
   }
-  LinearLayout id = LinearLayout::identity1d(3, Dim::Lane, Dim::Lane) * LinearLayout::identity1d(1, Dim::Wave, Dim::Wave);
+  LinearLayout id =
+      LinearLayout::identity1d(3, Dim::Lane, Dim::Lane) * LinearLayout::identity1d(1, Dim::Wave, Dim::Wave);
   EXPECT_TRUE(id.is_trivial_over({Dim::Lane, Dim::Wave}));
   std::vector<Vec> bases = id.bases();
   std::swap(bases[0], bases[1]);
@@ -175,20 +180,25 @@ TEST(LinearLayout, TextParsesBack) {
     seen.insert(l);
   }
   EXPECT_GT(seen.size(), 400u);
-  EXPECT_EQ(LinearLayout::parse(" #layout< reg = [ 1, ( 2 ) ] , lane=[0],wave=[] > ")->str(), "#layout<reg=[(1),(2)], lane=[(0)], wave=[]>");
+  EXPECT_EQ(LinearLayout::parse(" #layout< reg = [ 1, ( 2 ) ] , lane=[0],wave=[] > ")->str(),
+            "#layout<reg=[(1),(2)], lane=[(0)], wave=[]>");
   EXPECT_EQ(LinearLayout::zeros1d(6, Dim::Lane, Dim::Tile0).shape(), (Shape{1}));
 }
 
 TEST(LinearLayout, BadTextIsAnError) {
   for (const char* text :
-       {"", "#layout", "#layout<reg=[(1)]", "#layout<reg=[(1),(1,2)]>", "#layout<foo=[(1)]>", "#layout<reg=[(1)], reg=[(2)]>",
-        "#layout<reg=[(1)] -> [dim0:3]>", "#layout<reg=[(4)] -> [dim0:4]>", "#layout<reg=[(1)] -> [dim0:2, dim1:2]>",
-        "#layout<reg=[]>", "#layout<reg=[(99999999999999999999)]>", "#layout<reg=[(1)]> x", "#layout<reg=[(1,)]>",
-        "#layout<reg=[1,2,4,8,16,32,64,1,2,4,8,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]>", "#layout<reg=[(1)] -> [dim0:0]>",
-        "#layout<reg=[(1)] -> [dim0:2, dim0:2]>", "#layout<reg=[(-1)]>", "#layout<reg[(1)]>", "#layout<reg=[(1,2,3,4,5,6,7)]>"}) {
+       {"", "#layout", "#layout<reg=[(1)]", "#layout<reg=[(1),(1,2)]>", "#layout<foo=[(1)]>",
+        "#layout<reg=[(1)], reg=[(2)]>", "#layout<reg=[(1)] -> [dim0:3]>", "#layout<reg=[(4)] -> [dim0:4]>",
+        "#layout<reg=[(1)] -> [dim0:2, dim1:2]>", "#layout<reg=[]>", "#layout<reg=[(99999999999999999999)]>",
+        "#layout<reg=[(1)]> x", "#layout<reg=[(1,)]>",
+        "#layout<reg=[1,2,4,8,16,32,64,1,2,4,8,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]>",
+        "#layout<reg=[(1)] -> [dim0:0]>", "#layout<reg=[(1)] -> [dim0:2, dim0:2]>", "#layout<reg=[(-1)]>",
+        "#layout<reg[(1)]>", "#layout<reg=[(1,2,3,4,5,6,7)]>"}) {
     Result<LinearLayout> l = LinearLayout::parse(text);
     EXPECT_FALSE(l) << text;
-    if (!l) { EXPECT_NE(l.error().message.find(" at character "), std::string::npos) << l.error().message; }
+    if (!l) {
+      EXPECT_NE(l.error().message.find(" at character "), std::string::npos) << l.error().message;
+    }
   }
 }
 

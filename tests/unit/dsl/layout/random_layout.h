@@ -29,7 +29,8 @@ enum class Bases { Unit, Any };
 
 // A surjective layout of a tile of `shape` (powers of two) on 2^lane_bits lanes and 2^wave_bits waves; sometimes with
 // replicated lanes, waves and registers.
-inline LinearLayout random_tile_layout(Rng& rng, const Shape& shape, unsigned lane_bits, unsigned wave_bits, Bases kind) {
+inline LinearLayout random_tile_layout(Rng& rng, const Shape& shape, unsigned lane_bits, unsigned wave_bits,
+                                       Bases kind) {
   Space out = Space::of_shape(shape);
   unsigned total = out.total_bits(), threads = lane_bits + wave_bits;
   // Zero bases to mix in; at least as many as there are bits too many.

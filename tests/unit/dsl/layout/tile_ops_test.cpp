@@ -67,7 +67,8 @@ TEST(TileOps, ExpandPermuteReshapeBroadcast) {
       ec.insert(ec.begin() + axis, 0);
       EXPECT_EQ(e.coords(r, lane, w), ec);
       unsigned index = 0;
-      for (unsigned i = 0; i < rank; i++) pc.push_back(c[order[i]]), index = index * static_cast<unsigned>(l.shape()[i]) + c[i];
+      for (unsigned i = 0; i < rank; i++)
+        pc.push_back(c[order[i]]), index = index * static_cast<unsigned>(l.shape()[i]) + c[i];
       EXPECT_EQ(p.coords(r, lane, w), pc);
       EXPECT_EQ(f.coords(r, lane, w), std::vector<unsigned>{index});
     });
@@ -131,7 +132,8 @@ TEST(TileOps, AxisCarriers) {
   // All bits of a layout with unit bases and without replicas that matter have carriers.
   LinearLayout l = *LinearLayout::parse("#layout<reg=[(1,0),(0,0)], lane=[(0,1),(0,4)], wave=[(0,2)]>");
   EXPECT_EQ(axis_carriers(l, 0), (std::vector<std::optional<Carrier>>{Carrier{Dim::Register, 0}}));
-  EXPECT_EQ(axis_carriers(l, 1), (std::vector<std::optional<Carrier>>{Carrier{Dim::Lane, 0}, Carrier{Dim::Wave, 0}, Carrier{Dim::Lane, 1}}));
+  EXPECT_EQ(axis_carriers(l, 1),
+            (std::vector<std::optional<Carrier>>{Carrier{Dim::Lane, 0}, Carrier{Dim::Wave, 0}, Carrier{Dim::Lane, 1}}));
 }
 
 TEST(TileOps, Shapes) {
