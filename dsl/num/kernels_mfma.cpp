@@ -31,11 +31,6 @@ HalfL splat_long(int64_t x) { return x - HalfL{}; }
   VecI b = reinterpret_cast<VecI>(x) & 0x7fffffff;
   return b == 0 ? splat(zero_exp) : max((b >> 23) - 127, splat(emin));
 }
-int32_t encoded_exp(float x, int emin) {
-  auto b = static_cast<int32_t>(bits_as<uint32_t>(x) & 0x7fffffff);
-  if (b == 0) return zero_exp;
-  return (b >> 23) - 127 > emin ? (b >> 23) - 127 : emin;
-}
 
 // Steps 3 and 4 for half a vector.
 template <bool drop_small_c>
@@ -193,7 +188,12 @@ void run(const DotF32& dot) {
   if (aligned) {
     b_exp = std::make_unique_for_overwrite<int32_t[]>(dot.k * lanes);
     a_exp = std::make_unique_for_overwrite<int32_t[]>(dot.m * dot.k);
-    for (size_t x = 0; x < dot.m * dot.k; x++) a_exp[x] = encoded_exp(dot.a[x], dot.a_emin);
+    size_t count = dot.m * dot.k, x = 0;
+    for (; x + lanes <= count; x += lanes) store(&a_exp[x], encoded_exp(load<VecF>(dot.a + x), dot.a_emin));
+    VecF rest = {};
+    std::memcpy(&rest, dot.a + x, (count - x) * sizeof(float));
+    VecI rest_exp = encoded_exp(rest, dot.a_emin);
+    std::memcpy(&a_exp[x], &rest_exp, (count - x) * sizeof(int32_t));
   }
   for (size_t j = 0; j < dot.n; j += lanes) {
     size_t width = dot.n - j < lanes ? dot.n - j : lanes;

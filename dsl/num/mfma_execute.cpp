@@ -53,22 +53,44 @@ uint64_t element(const uint32_t* regs, unsigned lane, unsigned e, unsigned width
 }
 
 void put(Matrix& m, unsigned bytes, size_t index, uint64_t value) { std::memcpy(reinterpret_cast<char*>(m.data()) + index * bytes, &value, bytes); }
-uint64_t get(const Matrix& m, unsigned bytes, size_t index) {
-  uint64_t value = 0;
-  std::memcpy(&value, reinterpret_cast<const char*>(m.data()) + index * bytes, bytes);
-  return value;
+
+// The loop for elements of one C++ type, in registers of 32 bits: `per_reg` to a register.
+template <class T, class F>
+void unpack_whole(const uint32_t* regs, const std::vector<uint16_t>& map, T* m, F source_lane) {
+  constexpr unsigned per_reg = 4 / sizeof(T);
+  unsigned per_lane = static_cast<unsigned>(map.size() / wave_size);
+  for (unsigned lane = 0; lane < wave_size; lane++) {
+    const uint16_t* index = &map[lane * per_lane];
+    const uint32_t* source = regs + source_lane(lane);
+    for (unsigned e = 0; e < per_lane; e++) m[index[e]] = static_cast<T>(source[e / per_reg * wave_size] >> (e % per_reg * 8 * sizeof(T)) % 32);
+  }
 }
 
-// `source_lane` gives the lane whose registers a lane uses; `flip` is xored into every element.
+// `source_lane` gives the lane whose registers a lane uses; `flip` (64-bit elements only) is xored into every element.
 template <class F>
 Matrix unpack(const uint32_t* regs, const std::vector<uint16_t>& map, DType t, uint64_t flip, F source_lane) {
   unsigned per_lane = static_cast<unsigned>(map.size() / wave_size), width = bit_width(t), bytes = buffer_bytes(t);
   Matrix m(map.size() * bytes / 8 + 1);
+  switch (width) {
+    case 32: unpack_whole(regs, map, reinterpret_cast<uint32_t*>(m.data()), source_lane); return m;
+    case 16: unpack_whole(regs, map, reinterpret_cast<uint16_t*>(m.data()), source_lane); return m;
+    case 8: unpack_whole(regs, map, reinterpret_cast<uint8_t*>(m.data()), source_lane); return m;
+    default: break;
+  }
   for (unsigned lane = 0; lane < wave_size; lane++) {
     unsigned source = source_lane(lane);
     for (unsigned e = 0; e < per_lane; e++) put(m, bytes, map[lane * per_lane + e], element(regs, source, e, width) ^ flip);
   }
   return m;
+}
+
+// The result's elements of `words` registers each.
+void pack(const Matrix& m, const std::vector<uint16_t>& map, unsigned words, uint32_t* regs) {
+  auto per_lane = static_cast<unsigned>(map.size() / wave_size);
+  auto data = reinterpret_cast<const char*>(m.data());
+  for (unsigned lane = 0; lane < wave_size; lane++)
+    for (unsigned r = 0; r < per_lane; r++)
+      for (unsigned w = 0; w < words; w++) std::memcpy(&regs[(r * words + w) * wave_size + lane], data + (map[lane * per_lane + r] * words + w) * 4, 4);
 }
 
 const char* block_of(const Matrix& m, DType t, unsigned block, unsigned size) { return reinterpret_cast<const char*>(m.data()) + size_t{block} * size * buffer_bytes(t); }
@@ -106,17 +128,7 @@ void mfma_execute(MfmaId id, Arch arch, const uint32_t* a, const uint32_t* b, co
     mfma_matrix(id, arch, block_of(ma, ta, a_block, row.m * row.k), block_of(mb, tb, block, row.k * row.n), out, out, fa, fb,
                 sa.empty() ? nullptr : sa.data(), sb.empty() ? nullptr : sb.data());
   }
-  unsigned per_lane = d_elements(id), bytes = buffer_bytes(td);
-  for (unsigned lane = 0; lane < wave_size; lane++)
-    for (unsigned r = 0; r < per_lane; r++) {
-      uint64_t value = get(md, bytes, maps.d[lane * per_lane + r]);
-      if (bytes == 8) {
-        d[2 * r * wave_size + lane] = static_cast<uint32_t>(value);
-        d[(2 * r + 1) * wave_size + lane] = static_cast<uint32_t>(value >> 32);
-      } else {
-        d[r * wave_size + lane] = static_cast<uint32_t>(value);
-      }
-    }
+  pack(md, maps.d, row.cd == MfmaType::F64 ? 2 : 1, d);
 }
 
 }  // namespace tile::num
