@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "dsl/diag/diag.h"
+#include "runtime/value_spec.h"
 
 namespace tile {
 namespace {
@@ -179,6 +180,11 @@ Result<BoundLaunch> bind_launch(const KernelManifest& kernel, const LaunchValues
         if (integer_value(t, bound.scalar) != inferred->second)
           return Error{fmt::format("{} = {} does not fit its type {}", a.name, inferred->second, a.dtype)};
         bound.scalar = bound.scalar << unused >> unused;
+      } else if (!a.default_value.empty()) {
+        Result<uint64_t> bits = parse_scalar(a.default_value, t);
+        if (!bits) return bits.error();
+        bound.scalar = *bits;
+        if (auto v = integer_value(t, *bits)) launch.scalars[a.name] = *v;
       } else {
         return Error{fmt::format("argument '{}' of kernel {} got no value", a.name, kernel.name),
                      fmt::format("give {}=<{}>", a.name, a.dtype)};

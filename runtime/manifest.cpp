@@ -136,6 +136,7 @@ void read_arg(Reader& r, ManifestArg& arg) {
   r.flag("noalias", arg.noalias);
   r.flag("reads", arg.reads);
   r.flag("writes", arg.writes);
+  if (arg.kind == ArgKind::Scalar) r.text("default", arg.default_value, false);
 }
 
 void read_resources(Reader& r, ManifestResources& out) {
@@ -180,6 +181,7 @@ json arg_json(const ManifestArg& a) {
   if (a.kind == ArgKind::View) j["extents"] = a.extents, j["strides"] = a.strides;
   if (a.kind != ArgKind::Scalar)
     j["align"] = a.align, j["noalias"] = a.noalias, j["reads"] = a.reads, j["writes"] = a.writes;
+  if (!a.default_value.empty()) j["default"] = a.default_value;
   return j;
 }
 

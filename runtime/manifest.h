@@ -29,6 +29,7 @@ struct ManifestArg {
   std::uint32_t align = 0;                    // bytes that the address must be a multiple of; 0 for a scalar
   bool noalias = false;                       // the launcher checks that no other argument's memory overlaps this one's
   bool reads = false, writes = false;         // what the kernel may do through a view or pointer
+  std::string default_value;                  // of a scalar: its value, as text, when a launch gives none; may be empty
 };
 
 // What the machine code uses.

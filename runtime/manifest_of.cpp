@@ -90,6 +90,7 @@ KernelManifest manifest_of(const ir::Kernel& kernel, const SourceManager& source
     offset += a.size;
     a.extents = p.extents;
     a.strides = p.strides;
+    a.default_value = p.default_value;
     if (pointer) {
       a.align = static_cast<uint32_t>(p.align > 0 ? p.align : p.is_view ? 16 : buffer_bytes(p.dtype));
       a.noalias = p.noalias;

@@ -105,6 +105,25 @@ TEST(Launch, NoaliasIsChecked) {
   EXPECT_EQ(failure(k, v), "argument 'a' is noalias but shares memory with 'c'");
 }
 
+TEST(Launch, ScalarsMayHaveDefaults) {
+  KernelManifest k = kernel();
+  k.args.push_back(scalar("eps", "f32"));
+  k.args.push_back(scalar("top", "i32"));
+  Array a(DType::F32, {33, 8}), c(DType::F32, {33});
+  LaunchValues v;
+  v.arrays = {{"a", &a}, {"c", &c}};
+  EXPECT_EQ(failure(k, v), "argument 'eps' of kernel k got no value");
+  k.args[5].default_value = "0.5";
+  k.args[6].default_value = "-3";
+  v.scalars["top"] = 7;
+  Result<BoundLaunch> b = bind_launch(k, v);
+  ASSERT_TRUE(b) << b.error().message;
+  EXPECT_EQ(b->args[5].scalar, 0x3f000000u);
+  EXPECT_EQ(b->args[6].scalar, 7u);
+  v.scalars.erase("top");
+  EXPECT_EQ(bind_launch(k, v)->scalars.at("top"), -3);
+}
+
 TEST(Launch, AnEmptyGridDoesNothing) {
   Array a(DType::F32, {0, 8}), c(DType::F32, {0});
   LaunchValues v;
