@@ -59,6 +59,7 @@ struct Code {
 };
 
 struct CheckState;  // check.h
+struct Trace;       // control.h
 
 // Executes programs one after the other.
 struct Worker {
@@ -79,12 +80,16 @@ struct Worker {
   bool failed = false;
   Failure failure;
   std::vector<std::pair<int64_t, std::string>> prints;
+  const Trace* observed = nullptr;  // with observe: the value that the last step computed
 
   Worker(const Code& c, const RunOptions& o, const MemoryMap& m);
   // Sets parameters that the kernel never changes.
   void bind(const std::vector<Argument>& args);
   // False if the program failed; `failure` says why.
   bool run_program(int64_t linear);
+  // The same in steps, for code compiled with `observe`: from one observed value to the next.
+  void start_program(int64_t linear);
+  const Trace* step();  // null at the end of the program and on failure
 
   template <class T = std::byte>
   T* at(const Ref& r) const {

@@ -78,12 +78,13 @@ void Compiler::after(const ir::Op& op) {
     }
     emit(run_shadow, s);
   }
-  if (!options_.trace) return;
+  if (!options_.trace && !options_.observe) return;
+  if (options_.observe && (op.kind == OpKind::StoreView || op.kind == OpKind::Store)) emit(run_observe, make<Trace>());
   for (ir::ValueId v : op.results) {
     Trace* t = make<Trace>();
     t->value = v;
     bind(t->ref, v);
-    emit(run_trace, t);
+    emit(options_.trace ? run_trace : run_observe, t);
   }
 }
 
@@ -113,7 +114,7 @@ Status Compiler::compile_control(ir::OpId id) {
   flush_all();
   current_ = id;
   Status s = op.kind == OpKind::For ? compile_for(op) : op.kind == OpKind::While ? compile_while(op) : compile_if(op);
-  if (s && options_.trace) current_ = id, after(op);
+  if (s && !fused()) current_ = id, after(op);
   return s;
 }
 

@@ -94,7 +94,7 @@ class Compiler {
   }
   size_t here() const { return code_->instrs.size(); }
   Error error(const ir::Op& op, const std::string& message) const;
-  bool fused() const { return !options_.check && !options_.trace; }
+  bool fused() const { return !options_.check && !options_.trace && !options_.observe; }
 
   const ir::Kernel& k_;
   CompileOptions options_;

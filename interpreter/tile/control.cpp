@@ -72,6 +72,8 @@ void run_assert(Worker& w, const void* payload) {
   w.failure.is_assert = true;
 }
 
+void run_observe(Worker& w, const void* payload) { w.observed = static_cast<const Trace*>(payload); }
+
 void run_trace(Worker& w, const void* payload) {
   const Trace& t = *static_cast<const Trace*>(payload);
   if (!w.options->trace) return;

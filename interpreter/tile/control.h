@@ -48,9 +48,11 @@ void run_assert(Worker& w, const void* payload);
 
 // Prints the value that an operation has computed (CompileOptions::trace).
 struct Trace {
-  ir::ValueId value;
+  ir::ValueId value;  // invalid after a store
   Ref ref;
 };
 void run_trace(Worker& w, const void* payload);
+// Stops Worker::step with this value.
+void run_observe(Worker& w, const void* payload);
 
 }  // namespace tile::interp

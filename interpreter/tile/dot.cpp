@@ -68,12 +68,16 @@ void gather_rows(const std::byte* src, std::byte* dst, const Dot& d) {
 
 size_t aligned(size_t bytes) { return (bytes + arena_align - 1) / arena_align * arena_align; }
 
-void run_mfma(Worker& w, const Dot& d) {
+std::byte* room_for(std::vector<std::byte>& scratch, size_t bytes) {
+  if (scratch.size() < bytes + arena_align) scratch.resize(bytes + arena_align);
+  return scratch.data() + (arena_align - reinterpret_cast<uintptr_t>(scratch.data()) % arena_align) % arena_align;
+}
+
+void run_mfma(const Dot& d, const std::byte* a, const std::byte* b, std::byte* c, std::vector<std::byte>& scratch) {
   size_t k = d.stream.size();
-  const std::byte *a = w.at(d.a), *b = w.at(d.b);
   if (!d.identity) {
     size_t a_bytes = aligned(static_cast<size_t>(d.m) * k * buffer_bytes(d.a_type));
-    std::byte* room = w.need_scratch(a_bytes + k * static_cast<size_t>(d.n) * buffer_bytes(d.b_type));
+    std::byte* room = room_for(scratch, a_bytes + k * static_cast<size_t>(d.n) * buffer_bytes(d.b_type));
     gather_columns(a, room, d);
     gather_rows(b, room + a_bytes, d);
     a = room;
@@ -89,25 +93,25 @@ void run_mfma(Worker& w, const Dot& d) {
   dot.k = k;
   dot.a = a, dot.lda = k;
   dot.b = b, dot.ldb = static_cast<size_t>(d.n);
-  dot.c = w.at(d.dst), dot.ldc = static_cast<size_t>(d.n);
+  dot.c = c, dot.ldc = static_cast<size_t>(d.n);
   num::mfma_dot(dot);
 }
 
 // c[i, :] = fma(a[i, k], b[k, :], c[i, :]) along the stream.
-void run_chain(Worker& w, const Dot& d) {
+void run_chain(const Dot& d, const std::byte* a_in, const std::byte* b_in, std::byte* c, std::vector<std::byte>& scratch) {
   auto n = static_cast<size_t>(d.n), m = static_cast<size_t>(d.m), k = static_cast<size_t>(d.k);
   size_t size = buffer_bytes(d.c_type);
-  std::byte* a = w.need_scratch(aligned(m * k * size) + aligned(k * n * size) + 2 * aligned(n * size));
+  std::byte* a = room_for(scratch, aligned(m * k * size) + aligned(k * n * size) + 2 * aligned(n * size));
   std::byte* b = a + aligned(m * k * size);
   std::byte* repeated = b + aligned(k * n * size);
   std::byte* product = repeated + aligned(n * size);
-  num::convert(d.a_type, d.c_type, {}, w.at(d.a), a, m * k);
-  num::convert(d.b_type, d.c_type, {}, w.at(d.b), b, k * n);
+  num::convert(d.a_type, d.c_type, {}, a_in, a, m * k);
+  num::convert(d.b_type, d.c_type, {}, b_in, b, k * n);
   bool real = is_float(d.c_type);
   num::ElementwiseKernel fma = num::elementwise_kernel(OpKind::FmaF, d.c_type);
   num::ElementwiseKernel mul = num::elementwise_kernel(OpKind::MulI, d.c_type), add = num::elementwise_kernel(OpKind::AddI, d.c_type);
   for (size_t i = 0; i < m; ++i) {
-    std::byte* row = w.at(d.dst) + i * n * size;
+    std::byte* row = c + i * n * size;
     for (int64_t x : d.stream) {
       if (x < 0) continue;
       auto at = static_cast<size_t>(x);
@@ -159,8 +163,12 @@ Status plan_dot(const ir::Op& op, Dot& d) {
 void run_dot(Worker& w, const void* payload) {
   const Dot& d = *static_cast<const Dot*>(payload);
   std::memcpy(w.at(d.dst), w.at(d.c), static_cast<size_t>(d.m * d.n) * buffer_bytes(d.c_type));
-  if (d.mfma) run_mfma(w, d);
-  else run_chain(w, d);
+  dot_arrays(d, w.at(d.a), w.at(d.b), w.at(d.dst), w.scratch);
+}
+
+void dot_arrays(const Dot& d, const std::byte* a, const std::byte* b, std::byte* c, std::vector<std::byte>& scratch) {
+  if (d.mfma) run_mfma(d, a, b, c, scratch);
+  else run_chain(d, a, b, c, scratch);
 }
 
 }  // namespace tile::interp

@@ -20,6 +20,8 @@ struct Dot {
   Arch arch = Arch::Gfx942;
 };
 void run_dot(Worker& w, const void* payload);
+// c += a * b on dense row-major arrays of d.m x d.k, d.k x d.n, d.m x d.n. `scratch` is kept for the next call.
+void dot_arrays(const Dot& d, const std::byte* a, const std::byte* b, std::byte* c, std::vector<std::byte>& scratch);
 
 // Fills stream and mfma from the attributes of a dot whose shapes and types are set.
 Status plan_dot(const ir::Op& op, Dot& dot);

@@ -6,20 +6,9 @@ namespace tile::interp {
 namespace {
 
 template <class T>
-void add_pointers(const uint64_t* p, const void* offsets, uint64_t* dst, uint64_t size, size_t n) {
+void add_typed(const uint64_t* p, const void* offsets, uint64_t* dst, uint64_t size, size_t n) {
   const T* o = static_cast<const T*>(offsets);
   for (size_t i = 0; i < n; ++i) dst[i] = p[i] + static_cast<uint64_t>(static_cast<int64_t>(o[i])) * size;
-}
-
-void add_pointers(DType t, const void* p, const void* offsets, void* dst, uint64_t size, size_t n) {
-  auto from = static_cast<const uint64_t*>(p);
-  auto to = static_cast<uint64_t*>(dst);
-  switch (buffer_bytes(t)) {
-    case 1: return is_signed(t) ? add_pointers<int8_t>(from, offsets, to, size, n) : add_pointers<uint8_t>(from, offsets, to, size, n);
-    case 2: return is_signed(t) ? add_pointers<int16_t>(from, offsets, to, size, n) : add_pointers<uint16_t>(from, offsets, to, size, n);
-    case 4: return is_signed(t) ? add_pointers<int32_t>(from, offsets, to, size, n) : add_pointers<uint32_t>(from, offsets, to, size, n);
-    default: return add_pointers<int64_t>(from, offsets, to, size, n);
-  }
 }
 
 void run_step(Worker& w, const Step& s, uint64_t start, uint64_t n) {
@@ -63,6 +52,17 @@ void copy_row(const std::byte* src, std::byte* dst, size_t size, int64_t stride,
 }
 
 }  // namespace
+
+void add_pointers(DType t, const void* p, const void* offsets, void* dst, uint64_t size, size_t n) {
+  auto from = static_cast<const uint64_t*>(p);
+  auto to = static_cast<uint64_t*>(dst);
+  switch (buffer_bytes(t)) {
+    case 1: return is_signed(t) ? add_typed<int8_t>(from, offsets, to, size, n) : add_typed<uint8_t>(from, offsets, to, size, n);
+    case 2: return is_signed(t) ? add_typed<int16_t>(from, offsets, to, size, n) : add_typed<uint16_t>(from, offsets, to, size, n);
+    case 4: return is_signed(t) ? add_typed<int32_t>(from, offsets, to, size, n) : add_typed<uint32_t>(from, offsets, to, size, n);
+    default: return add_typed<int64_t>(from, offsets, to, size, n);
+  }
+}
 
 void fill_elements(const void* src, void* dst, size_t size, uint64_t count) {
   switch (size) {

@@ -48,6 +48,9 @@ void broadcast_range(const BroadcastPlan& plan, const void* src, void* dst, size
 // `count` elements of `size` bytes (1, 2, 4, 8), each a copy of *src.
 void fill_elements(const void* src, void* dst, size_t size, uint64_t count);
 
+// dst[i] = pointers[i] + offsets[i] * size, with offsets of integer type t.
+void add_pointers(DType t, const void* pointers, const void* offsets, void* dst, uint64_t size, size_t n);
+
 void run_fill(Worker& w, const void* payload);  // Fill
 
 struct Transpose {

@@ -35,6 +35,7 @@ using Grid = std::array<int64_t, 3>;
 struct CompileOptions {
   bool check = false;  // report doubtful operations (see Check); slow, one thread
   bool trace = false;  // a line for every executed operation goes to Options::trace; slow, one thread
+  bool observe = false;  // each value can be looked at when it is computed (lockstep.h); slow
 };
 
 // What --check found. Each kind is reported once an operation, with the number of times.

@@ -18,7 +18,7 @@ class MemoryMap {
   // Overlapping and adjacent arrays stay apart; an access must lie inside of one of them.
   void add(Allocation a) {
     list_.push_back(a);
-    std::sort(list_.begin(), list_.end(), [](const Allocation& x, const Allocation& y) { return x.begin < y.begin; });
+    std::stable_sort(list_.begin(), list_.end(), [](const Allocation& x, const Allocation& y) { return x.begin < y.begin; });
   }
   // The array that holds [address, address + bytes), preferring a writable one if `write`; null if there is none.
   const Allocation* find(uint64_t address, uint64_t bytes, bool write) const {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "interpreter/tile/access.h"
 #include "interpreter/tile/check.h"
 #include "interpreter/tile/group.h"
 
@@ -211,58 +212,8 @@ class Guard {
   const Allocation* last_ = nullptr;
 };
 
-// One element: packed ones from the bits of their byte(s), which never cross a multiple of 24 bits in a bad way; bool
-// as 0 or 1.
-struct Element {
-  DType t;
-  unsigned bits, size;
-  bool packed, boolean;
-  explicit Element(DType d) : t(d), bits(bit_width(d)), size(buffer_bytes(d)), packed(is_packed(d)), boolean(is_bool(d)) {}
-
-  // First byte and number of bytes of element `offset` of the array at `base`.
-  uint64_t address(uint64_t base, int64_t offset) const {
-    if (!packed) return base + static_cast<uint64_t>(offset) * size;
-    return base + static_cast<uint64_t>(offset * static_cast<int64_t>(bits) >> 3);
-  }
-  unsigned bytes(int64_t offset) const {
-    if (!packed) return size;
-    return ((offset * bits & 7) + bits + 7) / 8;
-  }
-  void load(uint64_t base, int64_t offset, std::byte* dst) const {
-    auto p = reinterpret_cast<const uint8_t*>(address(base, offset));
-    if (packed) {
-      unsigned shift = static_cast<unsigned>(offset * bits & 7), word = p[0];
-      if (bytes(offset) == 2) word |= static_cast<unsigned>(p[1]) << 8;
-      *dst = static_cast<std::byte>(word >> shift & ((1u << bits) - 1));
-    } else if (boolean) {
-      *dst = static_cast<std::byte>(*p != 0);
-    } else {
-      copy(p, dst);
-    }
-  }
-  void store(uint64_t base, int64_t offset, const std::byte* src) const {
-    auto p = reinterpret_cast<uint8_t*>(address(base, offset));
-    if (packed) {
-      unsigned shift = static_cast<unsigned>(offset * bits & 7), mask = ((1u << bits) - 1) << shift;
-      unsigned value = static_cast<unsigned>(*src) << shift;
-      p[0] = static_cast<uint8_t>((p[0] & ~mask) | (value & mask));
-      if (bytes(offset) == 2) p[1] = static_cast<uint8_t>((p[1] & ~(mask >> 8)) | (value >> 8 & mask >> 8));
-    } else {
-      copy(src, p);
-    }
-  }
-  void copy(const void* from, void* to) const {
-    switch (size) {
-      case 1: std::memcpy(to, from, 1); break;
-      case 2: std::memcpy(to, from, 2); break;
-      case 4: std::memcpy(to, from, 4); break;
-      default: std::memcpy(to, from, 8); break;
-    }
-  }
-};
-
 // The range of bytes that elements first, first + step, ... (n of them) take, checked as a whole.
-bool allow_span(Guard& guard, const Element& e, uint64_t base, int64_t first, int64_t step, int64_t n) {
+bool allow_span(Guard& guard, const ElementAccess& e, uint64_t base, int64_t first, int64_t step, int64_t n) {
   int64_t last = wrap_madd(step, n - 1, first);
   int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
   uint64_t begin = e.address(base, low), end = e.address(base, high) + e.bytes(high);
@@ -287,14 +238,14 @@ class ViewLoader {
     outside(start, p.hi, n);
     int64_t count = p.hi - p.lo;
     if (count == 0) return true;
-    int64_t first = wrap_madd(p.lo, p.step, p.first + offset);
+    int64_t first = wrap_madd(p.lo, p.step, wrap_madd(1, offset, p.first));
     if (!allow_span(guard_, e_, base, first, p.step, count)) return false;
     std::byte* dst = out_ + (start + p.lo) * e_.size;
     if (w_.check) note(base, first, p.step, start + p.lo, count);
     if (p.step == 1 && !e_.packed && !e_.boolean) {
       std::memcpy(dst, reinterpret_cast<const void*>(e_.address(base, first)), static_cast<size_t>(count) * e_.size);
     } else {
-      for (int64_t j = 0; j < count; ++j) e_.load(base, first + j * p.step, dst + j * e_.size);
+      for (int64_t j = 0; j < count; ++j) e_.load(base, wrap_madd(j, p.step, first), dst + j * e_.size);
     }
     return true;
   }
@@ -306,7 +257,7 @@ class ViewLoader {
         outside(start, j, j + 1);
         continue;
       }
-      int64_t at = p.offset[j] + offset;
+      int64_t at = wrap_madd(1, offset, p.offset[j]);
       if (!guard_.allows(e_.address(base, at), e_.bytes(at))) return false;
       if (w_.check) note(base, at, 1, start + j, 1);
       e_.load(base, at, out_ + (start + j) * e_.size);
@@ -324,7 +275,7 @@ class ViewLoader {
   }
   void note(uint64_t base, int64_t first, int64_t step, int64_t element, int64_t n) {
     for (int64_t j = 0; j < n; ++j) {
-      int64_t at = first + j * step;
+      int64_t at = wrap_madd(j, step, first);
       check_load(w_, e_.address(base, at), e_.bytes(at), element + j);
       w_.shadow(a_.value)[element + j] = 0;
     }
@@ -336,14 +287,14 @@ class ViewLoader {
 
   Worker& w_;
   const ViewAccess& a_;
-  Element e_;
+  ElementAccess e_;
   Guard guard_;
   std::byte* out_;
   const std::byte* other_ = nullptr;
 };
 
 // Reports stores to whoever watches them; called before the bytes change.
-void note_store(Worker& w, const Element& e, uint64_t base, int64_t at, const std::byte* value, int64_t element, const Ref& ref) {
+void note_store(Worker& w, const ElementAccess& e, uint64_t base, int64_t at, const std::byte* value, int64_t element, const Ref& ref) {
   uint64_t address = e.address(base, at);
   if (w.check) check_store(w, address, e.bytes(at), e.packed ? nullptr : value, element, w.shadow(ref)[element] != 0);
 }
@@ -356,12 +307,12 @@ class ViewStorer {
     if (!inside) return true;
     if (!p.regular) {
       for (int64_t j = 0; j < n; ++j)
-        if (p.valid[j] && !one(base, p.offset[j] + offset, start + j)) return false;
+        if (p.valid[j] && !one(base, wrap_madd(1, offset, p.offset[j]), start + j)) return false;
       return true;
     }
     int64_t count = p.hi - p.lo;
     if (count == 0) return true;
-    int64_t first = wrap_madd(p.lo, p.step, p.first + offset);
+    int64_t first = wrap_madd(p.lo, p.step, wrap_madd(1, offset, p.first));
     if (!allow_span(guard_, e_, base, first, p.step, count)) return false;
     const std::byte* src = in_ + (start + p.lo) * e_.size;
     if (p.step == 1 && !e_.packed && !watched_) {
@@ -369,7 +320,7 @@ class ViewStorer {
       return true;
     }
     for (int64_t j = 0; j < count; ++j)
-      if (!one(base, first + j * p.step, start + p.lo + j)) return false;
+      if (!one(base, wrap_madd(j, p.step, first), start + p.lo + j)) return false;
     return true;
   }
   bool one(uint64_t base, int64_t at, int64_t element) {
@@ -386,7 +337,7 @@ class ViewStorer {
  private:
   Worker& w_;
   const ViewAccess& a_;
-  Element e_;
+  ElementAccess e_;
   Guard guard_;
   const std::byte* in_;
   bool watched_;
@@ -457,7 +408,7 @@ void run_in_bounds(Worker& w, const void* payload) {
 
 void run_load(Worker& w, const void* payload) {
   const PointerAccess& a = *static_cast<const PointerAccess*>(payload);
-  Element e(a.dtype);
+  ElementAccess e(a.dtype);
   Guard guard(w, false);
   const uint64_t* p = w.at<uint64_t>(a.pointers);
   const uint8_t* mask = a.has_mask ? w.at<uint8_t>(a.mask) : nullptr;
@@ -490,7 +441,7 @@ void run_load(Worker& w, const void* payload) {
 
 void run_store(Worker& w, const void* payload) {
   const PointerAccess& a = *static_cast<const PointerAccess*>(payload);
-  Element e(a.dtype);
+  ElementAccess e(a.dtype);
   Guard guard(w, true);
   const uint64_t* p = w.at<uint64_t>(a.pointers);
   const uint8_t* mask = a.has_mask ? w.at<uint8_t>(a.mask) : nullptr;

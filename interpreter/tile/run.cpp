@@ -59,10 +59,23 @@ void Worker::fail(std::string message) {
   failure.program = program;
 }
 
-bool Worker::run_program(int64_t linear) {
+void Worker::start_program(int64_t linear) {
   program = linear;
   position = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
   pc = 0;
+}
+
+const Trace* Worker::step() {
+  observed = nullptr;
+  while (pc < code->instrs.size() && !failed && !observed) {
+    const Instr& i = code->instrs[pc++];
+    i.fn(*this, i.payload);
+  }
+  return observed;
+}
+
+bool Worker::run_program(int64_t linear) {
+  start_program(linear);
   const std::vector<Instr>& list = code->instrs;
   uint64_t limit = options->max_instructions ? options->max_instructions : UINT64_MAX, n = 0;
   while (pc < list.size()) {
