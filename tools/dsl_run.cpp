@@ -8,6 +8,9 @@
 #include "runtime/device.h"
 #include "runtime/materialize.h"
 #include "runtime/test_runner.h"
+#ifdef TILE_WITH_SIMULATOR
+#include "runtime/device_sim.h"
+#endif
 
 namespace {
 
@@ -47,6 +50,22 @@ Result<SpecializeOptions> specialize_options(const Flags& f) {
     o.constants.push_back(*pair);
   }
   return o;
+}
+
+// `interp`, or `sim`, also with its target: `sim:gfx950`.
+Result<std::unique_ptr<Device>> make_device(Flags& f) {
+  if (f.device == "interp") return make_interpreter_device();
+#ifdef TILE_WITH_SIMULATOR
+  if (f.device.rfind("sim:", 0) == 0) {
+    f.target = f.device.substr(4);
+    f.target_given = true;
+  } else if (f.device != "sim") {
+    return Error{fmt::format("unknown device '{}'", f.device), "devices: interp, sim, sim:gfx950"};
+  }
+  return make_simulator_device();
+#else
+  return Error{fmt::format("unknown device '{}'", f.device), "devices: interp (this program was built without LLVM)"};
+#endif
 }
 
 void print_fidelity(const KernelManifest& m) {
@@ -152,7 +171,7 @@ int main(int argc, char** argv) {
   app.add_option("--kernel", f.kernel, "the kernel, when the file has several");
   app.add_option("-D", f.defines, "NAME=VALUE for a `const` parameter")->allow_extra_args(false);
   auto* target = app.add_option("--target", f.target, "gfx90a, gfx942 (default) or gfx950");
-  app.add_option("--device", f.device, "interp (default)");
+  app.add_option("--device", f.device, "interp (default), or sim: compile and run on the simulator of the GPU");
   app.add_option("--waves", f.waves, "waves a workgroup, instead of the `waves` clause");
   app.add_option("--save", f.save, "NAME=file.npy: write an array after the run")->allow_extra_args(false);
   app.add_option("--expect", f.expect, "NAME=file.npy: compare an array after the run")->allow_extra_args(false);
@@ -171,12 +190,12 @@ int main(int argc, char** argv) {
     return app.exit(e) ? 1 : 0;
   }
   f.target_given = target->count() > 0;
-  if (f.device != "interp") return fail({fmt::format("unknown device '{}'", f.device), "devices: interp"});
+  Result<std::unique_ptr<Device>> device = make_device(f);
+  if (!device) return fail(device.error());
   Session session(f.file);
   if (!session.ok()) {
     fmt::print(stderr, "{}", render(session.diagnostics(), session.sources()));
     return 1;
   }
-  std::unique_ptr<Device> device = make_interpreter_device();
-  return f.test ? run_tests(f, session, *device) : run_kernel(f, session, *device);
+  return f.test ? run_tests(f, session, **device) : run_kernel(f, session, **device);
 }
