@@ -155,27 +155,11 @@ class Finder {
   void memory(OpId o, State& s) {
     for (const Pending& p : s.memory) {
       const Op &now = k_.op(o), &before = k_.op(p.op);
-      if ((!writes(now) && !writes(before)) || !may_alias(now, before) || same_thread(o, p)) continue;
+      if ((!writes(now) && !writes(before)) || !roots_.may_alias(now, before) || same_thread(o, p)) continue;
       need(o, true, s, fmt::format("it may touch what {} (operation {}) of another thread touched", mnemonic(before.kind), p.op.index));
       break;
     }
     s.memory.insert({o, false});
-  }
-
-  bool noalias(uint32_t root, const Op& access) const {
-    if (root == Roots::anywhere) return false;
-    for (const Param& p : k_.params)
-      if (p.value.index == root && p.noalias) return true;
-    const Op* view = k_.type(access.operands[0]).is_view() ? k_.def(access.operands[0]) : nullptr;
-    return view && view->get_int(AttrKey::NoAlias) != 0;
-  }
-
-  bool may_alias(const Op& a, const Op& b) {
-    const std::set<uint32_t> &x = roots_.of(a.operands[0]), &y = roots_.of(b.operands[0]);
-    for (uint32_t i : x)
-      for (uint32_t j : y)
-        if (i == j || (!noalias(i, a) && !noalias(j, b))) return true;
-    return false;
   }
 
   // Every thread touches only what it touched itself: the same addresses in the same layout, each element in one

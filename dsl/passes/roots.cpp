@@ -69,11 +69,26 @@ class Flow {
 
 }  // namespace
 
-Roots::Roots(const Kernel& k) : sets_(k.num_values()) {
+Roots::Roots(const Kernel& k) : k_(k), sets_(k.num_values()) {
   for (const Param& p : k.params) sets_[p.value.index].insert(p.value.index);
   Flow flow(k, sets_);
   flow.collect();
   flow.spread();
+}
+
+bool Roots::noalias(uint32_t root, const Op& access) const {
+  if (root == anywhere) return false;
+  for (const Param& p : k_.params)
+    if (p.value.index == root && p.noalias) return true;
+  const Op* view = k_.type(access.operands[0]).is_view() ? k_.def(access.operands[0]) : nullptr;
+  return view && view->get_int(AttrKey::NoAlias) != 0;
+}
+
+bool Roots::may_alias(const Op& a, const Op& b) const {
+  for (uint32_t i : of(a.operands[0]))
+    for (uint32_t j : of(b.operands[0]))
+      if (i == j || (!noalias(i, a) && !noalias(j, b))) return true;
+  return false;
 }
 
 }  // namespace tile::passes

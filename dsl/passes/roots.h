@@ -13,8 +13,13 @@ class Roots {
   explicit Roots(const ir::Kernel& k);
   // Value indices of parameters, or `anywhere`.
   const std::set<uint32_t>& of(ir::ValueId v) const { return sets_[v.index]; }
+  // Two memory operations (load, store, load_view, store_view) may touch the same bytes: parameters may overlap unless
+  // one of them is noalias.
+  bool may_alias(const ir::Op& a, const ir::Op& b) const;
 
  private:
+  bool noalias(uint32_t root, const ir::Op& access) const;
+  const ir::Kernel& k_;
   std::vector<std::set<uint32_t>> sets_;
 };
 

@@ -80,7 +80,7 @@ TEST(InsertBarriers, AroundALoop) {
 
 TEST(InsertBarriers, MatmulOrdersItsOwnScratch) {
   // Each conversion's own barrier separates the other one's loads from its next stores.
-  EXPECT_EQ(barriers(parse(matmul("f16", "f32", 128, 128, 64, "target gfx942 waves 4"))), "(lclc)s");
+  EXPECT_EQ(barriers(parse(matmul("f16", "f32", 128, 128, 64, "target gfx942 waves 4"))), "(llcc)s");
 }
 
 TEST(InsertBarriers, OneScratchReusedInALoop) {
