@@ -15,6 +15,7 @@
 #include <mutex>
 #include <thread>
 
+#include "interpreter/machine/coverage.h"
 #include "interpreter/machine/recorded.h"
 
 namespace {
@@ -215,10 +216,12 @@ int launch(const std::string& file, const std::string& kernel, const std::vector
 
 int main(int argc, char** argv) {
   CLI::App app{"Runs AMDGPU code objects (gfx90a, gfx942, gfx950) on the CPU"};
-  std::string file, kernel, one, many, trace;
+  std::string file, kernel, one, many;
+  int trace_wave = -1;
+  uint64_t trace_group = 0;
   std::vector<std::string> words;
   Settings s;
-  bool fast = false, go_on = false;
+  bool fast = false, go_on = false, list = false;
   app.add_option("hsaco", file, "code object: ELF or offload bundle");
   app.add_option("kernel", kernel, "kernel to launch; without it the kernels are listed");
   app.add_option("args", words, "arguments: i32:5, f32:1.5, buf:BYTES[:FILL], in:FILE, out:FILE:BYTES");
@@ -234,10 +237,22 @@ int main(int argc, char** argv) {
   app.add_flag("--profile", s.options.counters, "print counts an instruction");
   app.add_flag("--cycles", s.options.cycles, "run the timing model");
   app.add_option("--latency-scale", s.options.latency_scale, "factor on the timing model's latencies");
+  app.add_option("--trace", trace_wave, "print every instruction of this wave (of --trace-group)");
+  app.add_option("--trace-group", trace_group, "workgroup of the trace");
+  app.add_option("--trace-lane", s.options.trace_lane, "lane whose values the trace shows; otherwise a hash over the lanes");
+  app.add_flag("--coverage", list, "print which instructions the simulator knows, as Markdown");
   app.add_flag("-v,--verbose", s.verbose, "more output");
   CLI11_PARSE(app, argc, argv);
   s.options.checks = !fast;
   s.options.stop_at_first = !go_on;
+  if (trace_wave >= 0) {
+    s.options.trace_wave = [=](uint64_t group, int wave) { return group == trace_group && wave == trace_wave; };
+    s.options.trace_line = [](const std::string& line) { fmt::print("{}\n", line); };
+  }
+  if (list) {
+    fmt::print("{}", sim::coverage_markdown());
+    return 0;
+  }
   if (!many.empty()) return run_cases(many, s);
   if (!one.empty()) {
     const sim::CaseResult r = sim::run_case(one, s.options);

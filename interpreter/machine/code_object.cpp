@@ -269,6 +269,25 @@ Result<CodeObject> CodeObject::load(std::span<const uint8_t> bytes) {
   return c;
 }
 
+Result<CodeObject> CodeObject::from_instructions(const std::string& target, std::span<const uint32_t> words, const Kernel& kernel) {
+  auto dis = Disassembler::create(target);
+  if (!dis) return dis.error();
+  if (words.empty()) return Error{"no instructions"};
+  auto p = std::make_shared<Program>();
+  p->target = target;
+  p->disassembler = std::move(*dis);
+  p->text_begin = 256;
+  p->text_end = 256 + 4 * words.size();
+  p->image.assign(p->text_end, 0);
+  std::memcpy(p->image.data() + 256, words.data(), 4 * words.size());
+  p->kernels.push_back(kernel);
+  p->kernels.back().entry = 256;
+  if (Status s = decode_program(*p); !s) return s.error();
+  CodeObject c;
+  c.program_ = std::move(p);
+  return c;
+}
+
 const std::vector<Kernel>& CodeObject::kernels() const { return program_->kernels; }
 const std::string& CodeObject::target() const { return program_->target; }
 const Kernel* CodeObject::find(const std::string& name) const {

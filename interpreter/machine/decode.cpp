@@ -317,6 +317,11 @@ struct Decoder {
     i.dst = i.data;
     i.sbase = uint16_t((w1 >> 16 & 31) * 4);
     i.src[0] = source(w1 >> 24 & 255, Ty::b32, 0);
+    if (encoding_of(w0) == Enc::mtbuf) {   // data and number format, marked as present
+      i.offset1 = int32_t((w0 >> 19 & 15) | (w0 >> 23 & 7) << 4 | 1u << 8);
+      i.cpol = uint8_t((w0 >> 14 & 1) | (w1 >> 22 & 1) << 1 | (w1 >> 21 & 1) << 2);
+      i.lds = false;
+    }
   }
 
   void collect_regs() {

@@ -4,6 +4,12 @@
 
 namespace tile::sim {
 
+// Counts of one instruction (InstProfile explains them); one array a host thread.
+struct InstCounter {
+  uint64_t executed = 0, lanes = 0, bank_cycles = 0, bank_ideal = 0, transactions = 0, bytes = 0;
+  void add(const InstCounter& o);
+};
+
 // State of one launch, shared by its workgroups.
 struct Launch {
   const CodeObject* code = nullptr;
@@ -17,6 +23,8 @@ struct Launch {
   uint64_t kernarg_address = 0, packet_address = 0;
   std::mutex mutex;                     // guards what follows
   std::vector<Finding> findings;
+  std::vector<InstCounter> counters;
+  Cycles cycles;
   bool failed = false;                  // a fault ended the launch
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> instructions{0}, waves{0};

@@ -43,6 +43,8 @@ inline int load_rows(int bytes) { return bytes < 4 ? 1 : bytes / 4; }
 // Per-lane scratch: offset in the lane's private memory.
 bool scratch_read(Wave& w, int lane, uint64_t offset, int bytes, uint8_t* to);
 bool scratch_write(Wave& w, int lane, uint64_t offset, int bytes, const uint8_t* from);
+// The lane that ds_swizzle_b32 reads for `lane`.
+int swizzle_source(int offset, int lane);
 // LDS with all checks. `atomic` accesses do not race with each other.
 bool lds_read(Wave& w, int lane, uint64_t address, int bytes, uint8_t* to, bool atomic = false);
 bool lds_write(Wave& w, int lane, uint64_t address, int bytes, const uint8_t* from, bool atomic = false);

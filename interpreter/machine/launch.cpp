@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "interpreter/machine/checks.h"
+#include "interpreter/machine/counters.h"
 #include "interpreter/machine/exec.h"
 #include "interpreter/machine/program.h"
 #include "interpreter/machine/wave.h"
@@ -94,8 +95,13 @@ void step(Wave& w, const Inst& i) {
     if (w.state == WaveState::fault) return;
     shadow_before(w, i);
   }
+  if (InstCounter* c = w.counters ? counter_of(w, i) : nullptr) {
+    ++c->executed;
+    c->lanes += uint64_t(__builtin_popcountll(w.exec()));
+  }
   i.fn(w, i);
   if (w.checks) shadow_after(w, i);
+  if (w.traced) w.launch->options->trace_line(trace_text(w, i));
 }
 
 void run_indexed(Wave& w) {
@@ -193,7 +199,13 @@ struct Group {
   Workgroup g;
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<std::unique_ptr<WaveChecks>> checks;
+  std::vector<InstCounter> counters;   // of this host thread
 };
+
+size_t wave_count(const Launch& l) {
+  const uint64_t total = uint64_t(l.config->block[0]) * l.config->block[1] * l.config->block[2];
+  return size_t((total + lanes - 1) / lanes);
+}
 
 void init_group(Group& group, Launch& l, uint64_t id) {
   const auto& c = *l.config;
@@ -207,8 +219,7 @@ void init_group(Group& group, Launch& l, uint64_t id) {
     g.checks = std::make_unique<GroupChecks>();
     g.checks->lds.assign(g.lds_size, {});
   }
-  const uint64_t total = uint64_t(c.block[0]) * c.block[1] * c.block[2];
-  const size_t n = size_t((total + lanes - 1) / lanes);
+  const size_t n = wave_count(l);
   while (group.waves.size() < n) {
     group.waves.push_back(std::make_unique<Wave>());
     group.checks.push_back(l.options->checks ? std::make_unique<WaveChecks>() : nullptr);
@@ -228,6 +239,9 @@ void init_group(Group& group, Launch& l, uint64_t id) {
     w.index = int(k);
     w.at = nullptr;
     w.last_alloc = nullptr;
+    w.counters = group.counters.empty() ? nullptr : group.counters.data();
+    w.cost = nullptr;
+    w.traced = l.options->trace_line && (!l.options->trace_wave || l.options->trace_wave(id, int(k)));
     w.host_round = -1;
     w.mode = (l.kernel->rsrc1 >> 12 & 0xff) | (l.kernel->rsrc1 >> 21 & 1) << 8 | (l.kernel->rsrc1 >> 23 & 1) << 9 | (l.kernel->rsrc1 >> 26 & 1) << 23;
     apply_mode(w);
@@ -250,7 +264,7 @@ constexpr uint64_t turn = 20000;
 void run_turn(Wave& w) {
   apply_host_rounding(w);
   uint64_t n = 0;
-  if (!w.checks) {
+  if (!w.checks && !w.counters && !w.traced) {
     for (; n < turn && w.state == WaveState::running; ++n) {
       const Inst& i = *w.ip;
       w.at = &i;
@@ -270,12 +284,46 @@ void run_turn(Wave& w) {
     fault(w, FaultKind::budget, fmt::format("the wave has executed {} instructions: an endless loop?", w.executed));
 }
 
+// Runs the waves in the order in which the timing model lets them issue.
+void run_timed(Group& group, Launch& l, size_t n, Cycles& longest) {
+  Timing timing(n, l.options->latency_scale);
+  MemoryCost cost;
+  for (size_t k = 0; k < n; ++k) group.waves[k]->cost = &cost;
+  while (!l.stop) {
+    size_t best = n;
+    std::vector<size_t> waiting;
+    for (size_t k = 0; k < n; ++k) {
+      if (group.waves[k]->state == WaveState::barrier) waiting.push_back(k);
+      if (group.waves[k]->state == WaveState::running && (best == n || timing.ready(k) < timing.ready(best))) best = k;
+    }
+    if (best == n && waiting.empty()) break;
+    if (best == n) {
+      if (group.g.checks) check_barrier(group.g, group.waves, n);
+      timing.barrier(waiting);
+      for (size_t k : waiting) group.waves[k]->state = WaveState::running;
+      continue;
+    }
+    Wave& w = *group.waves[best];
+    apply_host_rounding(w);
+    const Inst& i = *w.ip;
+    w.ip = &i + 1;
+    cost = {};
+    step(w, i);
+    w.host_round = -1;
+    if (++w.executed > l.options->instruction_budget) fault(w, FaultKind::budget, "the wave has executed its budget of instructions: an endless loop?");
+    timing.issue(best, w, i, cost);
+    if (w.state == WaveState::fault) break;
+  }
+  const Cycles c = timing.result();
+  if (c.elapsed > longest.elapsed) longest = c;
+}
+
 void run_group(Group& group, Launch& l, uint64_t id) {
   init_group(group, l, id);
-  const uint64_t total = uint64_t(l.config->block[0]) * l.config->block[1] * l.config->block[2];
-  const size_t n = size_t((total + lanes - 1) / lanes);
+  const size_t n = wave_count(l);
   if (!group.waves[0]->ip) return fault(*group.waves[0], FaultKind::bad_jump, "the kernel's entry point is not an instruction");
-  while (!l.stop) {
+  if (l.options->cycles) run_timed(group, l, n, l.cycles);
+  while (!l.stop && !l.options->cycles) {
     size_t running = 0, waiting = 0;
     for (size_t k = 0; k < n; ++k) {
       Wave& w = *group.waves[k];
@@ -295,7 +343,6 @@ void run_group(Group& group, Launch& l, uint64_t id) {
   uint64_t executed = 0;
   for (size_t k = 0; k < n; ++k) {
     executed += group.waves[k]->executed;
-    if (group.waves[k]->checks && group.waves[k]->state == WaveState::ended) finish_checks(*group.waves[k]);
   }
   l.instructions += executed;
   l.waves += n;
@@ -355,8 +402,12 @@ Result<LaunchStats> launch(const CodeObject& code, const std::string& kernel, co
     std::fenv_t env;
     std::fegetenv(&env);
     Group group;
+    if (options.counters || options.cycles) group.counters.resize(l.program->code.size());
     for (uint64_t id = next++; id < groups && !l.stop; id = next++) run_group(group, l, id);
     std::fesetenv(&env);
+    std::lock_guard lock(l.mutex);
+    l.counters.resize(std::max(l.counters.size(), group.counters.size()));
+    for (size_t k = 0; k < group.counters.size(); ++k) l.counters[k].add(group.counters[k]);
   };
   unsigned threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   if (options.cycles || options.trace_line) threads = 1;
@@ -374,6 +425,8 @@ Result<LaunchStats> launch(const CodeObject& code, const std::string& kernel, co
   stats.waves = l.waves;
   stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stats.findings = std::move(l.findings);
+  stats.cycles = l.cycles;
+  if (options.counters) fill_profile(l, l.counters, stats);
   return stats;
 }
 

@@ -21,6 +21,7 @@ template <int Bytes, bool Sign, Half H> void read(Wave& w, const Inst& i) {
     uint8_t buf[16];
     if (!lds_read(w, l, address[l], Bytes, buf)) return;
     deliver(w, i.dst, l, {Bytes, Sign, H}, buf);
+    if (w.checks) shadow_lds_load(w, l, address[l], Bytes, Sign, int(H), i.dst);
   }
   count_lds(w, i, address, exec, Bytes);
   issue_lds(w, i, i.dst, load_rows(Bytes));
@@ -36,6 +37,10 @@ template <int Bytes, int Stride> void read2(Wave& w, const Inst& i) {
     uint8_t buf[16];
     if (!lds_read(w, l, a0[l], Bytes, buf) || !lds_read(w, l, a1[l], Bytes, buf + Bytes)) return;
     deliver(w, i.dst, l, {2 * Bytes}, buf);
+    if (w.checks) {
+      shadow_lds_load(w, l, a0[l], Bytes, false, 0, i.dst);
+      shadow_lds_load(w, l, a1[l], Bytes, false, 0, i.dst + Bytes / 4);
+    }
   }
   count_lds(w, i, a0, exec, Bytes);
   count_lds(w, i, a1, exec, Bytes);
@@ -51,6 +56,7 @@ template <int Bytes, bool High> void write(Wave& w, const Inst& i) {
     uint8_t buf[16];
     collect(w, i.data, l, Bytes, High, buf);
     if (!lds_write(w, l, address[l], Bytes, buf)) return;
+    if (w.checks && !shadow_lds_store(w, l, address[l], Bytes, High, i.data)) return;
   }
   count_lds(w, i, address, exec, Bytes);
   issue_lds(w, i, 0, 0);
@@ -66,8 +72,10 @@ template <int Bytes, int Stride> void write2(Wave& w, const Inst& i) {
     uint8_t buf[8];
     collect(w, i.data, l, Bytes, false, buf);
     if (!lds_write(w, l, a0[l], Bytes, buf)) return;
+    if (w.checks && !shadow_lds_store(w, l, a0[l], Bytes, false, i.data)) return;
     collect(w, i.data1, l, Bytes, false, buf);
     if (!lds_write(w, l, a1[l], Bytes, buf)) return;
+    if (w.checks && !shadow_lds_store(w, l, a1[l], Bytes, false, i.data1)) return;
   }
   count_lds(w, i, a0, exec, Bytes);
   count_lds(w, i, a1, exec, Bytes);
@@ -96,7 +104,10 @@ template <class U, Rmw Op, bool Returns> void atomic(Wave& w, const Inst& i) {
     constexpr bool swapped = Op == Rmw::cmpswap || Op == Rmw::fcmpswap;
     const U next = swapped ? rmw<U>(Op, old, d1, d0) : rmw<U>(Op, old, d0, d1);
     if (!lds_write(w, l, address[l], sizeof(U), reinterpret_cast<const uint8_t*>(&next), true)) return;
+    if (w.checks && !shadow_lds_store(w, l, address[l], sizeof(U), false, i.data)) return;
     if (Returns) set_register<U>(w, i.dst, l, old);
+    if (Returns && w.checks)
+      for (size_t k = 0; k < sizeof(U) / 4; ++k) w.checks->v_undef[i.dst + k][l] = 0;
   }
   count_lds(w, i, address, exec, sizeof(U));
   issue_lds(w, i, i.dst, Returns ? int(sizeof(U) / 4) : 0);
@@ -113,6 +124,8 @@ template <class U, int Stride> void exchange2(Wave& w, const Inst& i) {
       if (!lds_read(w, l, at, sizeof(U), reinterpret_cast<uint8_t*>(&old), true)) return;
       if (!lds_write(w, l, at, sizeof(U), reinterpret_cast<const uint8_t*>(&next), true)) return;
       set_register<U>(w, i.dst + k * int(sizeof(U) / 4), l, old);
+      if (w.checks)
+        for (size_t r = 0; r < sizeof(U) / 4; ++r) w.checks->v_undef[i.dst + k * int(sizeof(U) / 4) + int(r)][l] = 0;
     }
   }
   issue_lds(w, i, i.dst, int(sizeof(U) / 2));
@@ -130,6 +143,7 @@ void condxchg(Wave& w, const Inst& i) {
       const uint32_t d = w.v[i.data + k][l], next = d & 0x7fffffffu;
       if ((d >> 31) && !lds_write(w, l, base + 4u * uint32_t(k), 4, reinterpret_cast<const uint8_t*>(&next), true)) return;
       w.v[i.dst + k][l] = old;
+      if (w.checks) w.checks->v_undef[i.dst + k][l] = 0;
     }
   }
   issue_lds(w, i, i.dst, 2);
@@ -143,8 +157,25 @@ template <bool Write> void addtid(Wave& w, const Inst& i) {
     if (Write ? !lds_write(w, l, at, 4, reinterpret_cast<const uint8_t*>(&w.v[i.data][l]))
               : !lds_read(w, l, at, 4, reinterpret_cast<uint8_t*>(&w.v[i.dst][l])))
       return;
+    if (w.checks && Write && !shadow_lds_store(w, l, at, 4, false, i.data)) return;
+    if (w.checks && !Write) shadow_lds_load(w, l, at, 4, false, 0, i.dst);
   }
   issue_lds(w, i, i.dst, Write ? 0 : 1);
+}
+
+// A counter in LDS at M0 + offset goes up or down by the number of active lanes; all get the old value.
+template <bool Up> void append(Wave& w, const Inst& i) {
+  const uint64_t exec = w.exec(), at = (w.s[reg_m0] & 0xffffu) + uint32_t(i.imm);
+  uint32_t old;
+  if (!lds_read(w, -1, at, 4, reinterpret_cast<uint8_t*>(&old), true)) return;
+  const uint32_t n = uint32_t(__builtin_popcountll(exec)), next = Up ? old + n : old - n;
+  if (!lds_write(w, -1, at, 4, reinterpret_cast<const uint8_t*>(&next), true)) return;
+  for (int l = 0; l < lanes; ++l)
+    if (exec >> l & 1) {
+      w.v[i.dst][l] = old;
+      if (w.checks) w.checks->v_undef[i.dst][l] = 0;
+    }
+  issue_lds(w, i, i.dst, 1);
 }
 
 void permute(Wave& w, const Inst& i) {
@@ -231,6 +262,8 @@ template <int Bits> void read_transposed(Wave& w, const Inst& i) {
       for (int b = 0; b < Bits; ++b) out[(k * Bits + b) / 32] |= (x >> b & 1) << ((k * Bits + b) % 32);
     }
     for (int k = 0; k < bytes / 4; ++k) w.v[i.dst + k][l] = out[k];
+    if (w.checks)   // of its own lane's address; the exchange is not followed element by element
+      shadow_lds_load(w, l, address[l], bytes, false, 0, i.dst);
   }
   count_lds(w, i, address, exec, bytes);
   issue_lds(w, i, i.dst, bytes / 4);
@@ -301,6 +334,8 @@ void add_lds(OpTable& table) {
   r.row("DS_WRXCHG2_RTN_B64", exchange2<uint64_t, 1>, 8, op_atomic | op_load | op_store);
   r.row("DS_WRXCHG2ST64_RTN_B64", exchange2<uint64_t, 64>, 8, op_atomic | op_load | op_store);
   r.row("DS_CONDXCHG32_RTN_B64", condxchg, 8, op_atomic | op_load | op_store);
+  r.row("DS_APPEND", append<true>, 4, op_atomic | op_load | op_store);
+  r.row("DS_CONSUME", append<false>, 4, op_atomic | op_load | op_store);
   r.row("DS_NOP", [](Wave&, const Inst&) {}, 0, 0);
   using A = uint32_t;
   using B = uint64_t;

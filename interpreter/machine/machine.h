@@ -53,6 +53,9 @@ class CodeObject {
  public:
   // `bytes`: a raw ELF or a clang offload bundle (the first amdgcn entry that is not empty). They are copied.
   static Result<CodeObject> load(std::span<const uint8_t> bytes);
+  // A code object of bare instructions, which run from the first one; for tests. `kernel` gives the name, the register
+  // set-up (rsrc1: MODE, rsrc2, properties) and sizes; its entry is ignored.
+  static Result<CodeObject> from_instructions(const std::string& target, std::span<const uint32_t> words, const Kernel& kernel);
   const std::vector<Kernel>& kernels() const;
   // Null when there is no such kernel.
   const Kernel* find(const std::string& name) const;
@@ -119,6 +122,8 @@ struct Options {
   bool checks = true;                         // undefined bits, waits, races, ...; bounds are always checked
   bool stop_at_first = true;                  // a finding ends the launch; otherwise up to max_findings are collected
   uint32_t max_findings = 20;
+  bool all_waves_at_barriers = true;          // an ended wave is a finding when others wait at a barrier
+  bool undefined_lds_writes = true;           // a write of undefined bits to LDS is a finding; else they are followed
   uint64_t instruction_budget = 2'000'000'000; // per wave
   unsigned threads = 0;                       // 0: all cores
   bool counters = false;                      // fill LaunchStats::profile

@@ -98,6 +98,16 @@ int b_lane(int lane, unsigned blgp) {
   }
 }
 
+// The same of the undefined bits: whether the element has any.
+bool undefined_element(const Wave& w, const Src& src, int lane, int e, int bits) {
+  if (src.kind == SrcKind::sgpr) return src.reg < 128 && w.checks->s_undef[src.reg];
+  if (src.kind != SrcKind::vgpr) return false;
+  const int at = e * bits, word = at / 32, shift = at % 32;
+  uint64_t x = w.checks->v_undef[src.reg + word][lane];
+  if (shift + bits > 32) x |= uint64_t(w.checks->v_undef[src.reg + word + 1][lane]) << 32;
+  return bits >= 64 ? x != 0 : (x >> shift & ((uint64_t{1} << bits) - 1)) != 0;
+}
+
 // Gathers one operand into matrices, block after block: A as M x K, B as K x N.
 std::vector<uint8_t> gather(const Wave& w, const Shape& s, const Src& src, bool is_a, unsigned format, const Inst& i, bool f64_neg) {
   const int bits = bits_of_type(is_a ? s.a : s.b, format);
@@ -224,6 +234,37 @@ void add_mfma(OpTable& table) {
     all.push_back(s);
     for (const auto& n : names) table.emplace_back(n, o);
   }
+}
+
+bool mfma_is_f64(const Inst& i) { return shapes()[size_t(i.op->aux)].cd == MfmaType::F64; }
+
+void shadow_mfma(Wave& w, const Inst& i) {
+  const Shape& s = shapes()[size_t(i.op->aux)];
+  WaveChecks& c = *w.checks;
+  const bool f8 = s.a == MfmaType::F8F6F4, f64 = s.cd == MfmaType::F64;
+  const int a_bits = bits_of_type(s.a, f8 ? i.cbsz : 0), b_bits = bits_of_type(s.b, f8 ? i.blgp : 0), cd_bits = bits_of_type(s.cd, 0);
+  const int per_lane = s.m * s.k * s.blocks / 64;
+  std::vector<char> row(size_t(s.m * s.blocks)), column(size_t(s.n * s.blocks));
+  for (int l = 0; l < 64; ++l)
+    for (int e = 0; e < per_lane; ++e) {
+      const size_t at = size_t(block_of_lane(s, l) * s.m + l % s.m);
+      if (undefined_element(w, i.src[0], l, e, a_bits)) row[at] = 1;
+      if (undefined_element(w, i.src[1], !f8 && !f64 ? b_lane(l, i.blgp) : l, e, b_bits)) column[at] = 1;
+    }
+  if (i.cbsz && !f8 && !f64) {
+    const auto old = row;
+    for (int b = 0; b < s.blocks; ++b)
+      for (int r = 0; r < s.m; ++r) row[size_t(b * s.m + r)] = old[size_t((((b & ~((1 << i.cbsz) - 1)) + i.abid) % s.blocks) * s.m + r)];
+  }
+  const int results = s.m * s.n * s.blocks / 64;
+  c.result_rows = results * cd_bits / 32;
+  c.result_exec = ~uint64_t{0};
+  for (int l = 0; l < 64; ++l)
+    for (int r = 0; r < results; ++r) {
+      const Position p = result_position(s, l, r);
+      const bool undef = row[size_t(p.block * s.m + p.row)] || column[size_t(p.block * s.m + p.column)] || undefined_element(w, i.src[2], l, r, cd_bits);
+      for (int k = 0; k < cd_bits / 32; ++k) c.result[r * cd_bits / 32 + k][l] = undef ? ~0u : 0u;
+    }
 }
 
 // Passes of 4 cycles; for f8f6f4 twice as many when an operand has 8 bits.

@@ -230,7 +230,11 @@ void add_special(OpTable& table) {
   t.row("V_CLREXCP", [](Wave&, const Inst&) {}, Ty::none);
   t.row("V_CNDMASK_B32", cndmask, Ty::b32, Ty::b32, Ty::b32, Ty::mask, op_noflush).shadow = Shadow::custom;
   // aux -1: a second, scalar result.
-  auto carry = [&](const char* name, Handler fn, bool in) { t.row(name, fn, Ty::b32, Ty::b32, Ty::b32, in ? Ty::mask : Ty::none).aux = -1; };
+  auto carry = [&](const char* name, Handler fn, bool in) {
+    OpInfo& o = t.row(name, fn, Ty::b32, Ty::b32, Ty::b32, in ? Ty::mask : Ty::none);
+    o.aux = -1;
+    if (!in) o.shadow = Shadow::carry;
+  };
   carry("V_ADD_CO_U32", add_carry<0, false>, false);
   carry("V_SUB_CO_U32", add_carry<1, false>, false);
   carry("V_SUBREV_CO_U32", add_carry<2, false>, false);

@@ -25,6 +25,8 @@ struct Program;
 struct Launch;
 struct WaveChecks;
 struct GroupChecks;
+struct InstCounter;
+struct MemoryCost;
 
 enum class WaveState : uint8_t { running, barrier, sleeping, ended, fault };
 
@@ -60,6 +62,9 @@ struct alignas(64) Wave {
   std::vector<uint8_t> scratch_shadow;
   uint32_t scratch_lane;        // bytes per lane
   WaveChecks* checks;           // null: checks are off
+  InstCounter* counters;        // null: no counts
+  MemoryCost* cost;             // null: no timing
+  bool traced;
   const Allocation* last_alloc; // cache of the last allocation touched
 
   uint64_t exec() const { uint64_t e; std::memcpy(&e, &s[reg_exec], 8); return e; }
