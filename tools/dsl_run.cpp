@@ -6,6 +6,7 @@
 
 #include "runtime/compare.h"
 #include "runtime/device.h"
+#include "runtime/device_compare.h"
 #include "runtime/materialize.h"
 #include "runtime/test_runner.h"
 #ifdef TILE_WITH_SIMULATOR
@@ -52,20 +53,35 @@ Result<SpecializeOptions> specialize_options(const Flags& f) {
   return o;
 }
 
-// `interp`, or `sim`, also with its target: `sim:gfx950`.
+// `interp`, `sim`, `sim:gfx950`, or `interp,sim`: both, compared bit for bit.
 Result<std::unique_ptr<Device>> make_device(Flags& f) {
-  if (f.device == "interp") return make_interpreter_device();
-#ifdef TILE_WITH_SIMULATOR
-  if (f.device.rfind("sim:", 0) == 0) {
-    f.target = f.device.substr(4);
+  std::string device = f.device;
+  if (size_t colon = device.rfind("sim:"); colon != std::string::npos) {
+    f.target = device.substr(colon + 4);
     f.target_given = true;
-  } else if (f.device != "sim") {
-    return Error{fmt::format("unknown device '{}'", f.device), "devices: interp, sim, sim:gfx950"};
+    device.resize(colon + 3);
   }
-  return make_simulator_device();
+  if (device == "interp") return make_interpreter_device();
+#ifdef TILE_WITH_SIMULATOR
+  if (device == "sim") return make_simulator_device();
+  if (device == "interp,sim") return make_comparing_device(make_interpreter_device(), make_simulator_device());
+  return Error{fmt::format("unknown device '{}'", f.device), "devices: interp, sim, sim:gfx950, interp,sim"};
 #else
   return Error{fmt::format("unknown device '{}'", f.device), "devices: interp (this program was built without LLVM)"};
 #endif
+}
+
+// The targets of --target, which may be several for --test.
+Result<std::vector<Arch>> parse_targets(const std::string& text) {
+  std::vector<Arch> list;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::optional<Arch> arch = parse_arch(text.substr(begin, end - begin));
+    if (!arch) return Error{fmt::format("unknown target '{}'", text.substr(begin, end - begin)), "targets: gfx90a, gfx942, gfx950"};
+    list.push_back(*arch);
+    begin = end + 1;
+  }
+  return list;
 }
 
 void print_fidelity(const KernelManifest& m) {
@@ -146,9 +162,9 @@ int run_kernel(const Flags& f, Session& session, Device& device) {
 int run_tests(const Flags& f, Session& session, Device& device) {
   TestOptions options;
   if (f.target_given) {
-    std::optional<Arch> arch = parse_arch(f.target);
-    if (!arch) return fail({fmt::format("unknown target '{}'", f.target), "targets: gfx90a, gfx942, gfx950"});
-    options.targets = {*arch};
+    Result<std::vector<Arch>> targets = parse_targets(f.target);
+    if (!targets) return fail(targets.error());
+    options.targets = *targets;
   }
   options.device = {f.check, f.threads, f.max_instructions};
   TestSummary s = run_tests(session, device, options, [](const std::string& line) { fmt::print("{}\n", line); });
@@ -170,8 +186,9 @@ int main(int argc, char** argv) {
   app.add_option("values", f.values, "NAME=VALUE for each argument; outputs may be left out");
   app.add_option("--kernel", f.kernel, "the kernel, when the file has several");
   app.add_option("-D", f.defines, "NAME=VALUE for a `const` parameter")->allow_extra_args(false);
-  auto* target = app.add_option("--target", f.target, "gfx90a, gfx942 (default) or gfx950");
-  app.add_option("--device", f.device, "interp (default), or sim: compile and run on the simulator of the GPU");
+  auto* target = app.add_option("--target", f.target, "gfx90a, gfx942 (default) or gfx950; several with --test: gfx942,gfx950");
+  app.add_option("--device", f.device, "interp (default); sim or sim:gfx950: compile and run the machine code on the\n"
+                 "simulator; interp,sim: both, compared bit for bit");
   app.add_option("--waves", f.waves, "waves a workgroup, instead of the `waves` clause");
   app.add_option("--save", f.save, "NAME=file.npy: write an array after the run")->allow_extra_args(false);
   app.add_option("--expect", f.expect, "NAME=file.npy: compare an array after the run")->allow_extra_args(false);
