@@ -46,7 +46,7 @@ TEST(Docs, ExamplesWork) {
     });
     EXPECT_EQ(s.failed, 0) << page;
   }
-  EXPECT_GE(kernels, 6u);
+  EXPECT_GE(kernels, 3u);
 }
 
 // Every relative link of the docs leads to a file.
