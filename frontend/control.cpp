@@ -1,4 +1,6 @@
 // for, while, if: control-flow graphs with phi nodes. Conditions are scalars, hence uniform.
+#include <utility>
+
 #include "frontend/lowering.h"
 
 namespace tile::frontend {
@@ -121,7 +123,9 @@ Status lower_for(Lowering& l, const ir::Op& o) {
   Carried carried(l, next, 0);
   std::vector<const Regs*> init = all_regs(l, o.operands, 3);
   carried.make(init, ArrayRef<ir::ValueId>(args).drop_front(), before);
+  BasicBlock* outer = std::exchange(l.loop, body);
   if (Status s = l.block(o.blocks[0]); !s) return s;
+  l.loop = outer;
   BasicBlock* end = b.GetInsertBlock();
   Value* more = b.CreateICmpNE(count, last);
   Value* next_count = b.CreateAdd(count, one);
@@ -148,6 +152,7 @@ Status lower_while(Lowering& l, const ir::Op& o) {
   std::vector<ir::ValueId> next = end_of(l, o.blocks[1]).operands;
   Carried carried(l, next, 0);
   carried.make(all_regs(l, o.operands, 0), l.k.block(o.blocks[0]).args, before);
+  BasicBlock* outer = std::exchange(l.loop, head);
   if (Status s = l.block(o.blocks[0]); !s) return s;
   const ir::Op& condition = end_of(l, o.blocks[0]);
   b.CreateCondBr(l.scalar(condition.operands[0]), body, done);
@@ -155,6 +160,7 @@ Status lower_while(Lowering& l, const ir::Op& o) {
   for (size_t i = 0; i < inner.size(); ++i) l.set(inner[i], l.regs(condition.operands[i + 1]));
   b.SetInsertPoint(body);
   if (Status s = l.block(o.blocks[1]); !s) return s;
+  l.loop = outer;
   BasicBlock* end = b.GetInsertBlock();
   b.CreateBr(head);
   carried.close(all_regs(l, next, 0), end);

@@ -1,6 +1,7 @@
 // Types, places in the workgroup, shared memory: what all families use.
 #include "frontend/lowering.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
 #include <bit>
@@ -179,6 +180,22 @@ BasicBlock* Lowering::new_block(const char* name) {
   BasicBlock* block = BasicBlock::Create(context, name);
   block->insertInto(function);
   return block;
+}
+
+bool Lowering::varies_in_loop(Value* v) const {
+  if (!loop) return false;
+  SmallPtrSet<Value*, 32> seen;
+  SmallVector<Value*, 32> work{v};
+  while (!work.empty()) {
+    auto* i = dyn_cast<Instruction>(work.pop_back_val());
+    if (!i || !seen.insert(i).second) continue;
+    // Loads inside of the loop may see other values each time, and so may everything that is not plain arithmetic.
+    if (i->getParent() == loop && isa<PHINode>(i)) return true;
+    if (i->mayReadFromMemory() || seen.size() > 200) return true;
+    if (isa<PHINode>(i)) continue;  // of an outer loop, or of a branch
+    for (Value* o : i->operands()) work.push_back(o);
+  }
+  return false;
 }
 
 unsigned kept_bits(unsigned r, const std::vector<unsigned>& kept) {

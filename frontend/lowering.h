@@ -88,6 +88,10 @@ class Lowering {
   Status operation(ir::OpId id);
   // A new block behind the current one, not yet entered.
   llvm::BasicBlock* new_block(const char* name);
+  // The body of the loop being lowered: its first block, with the phi nodes of what it carries. Null outside of loops.
+  llvm::BasicBlock* loop = nullptr;
+  // True if v is computed from what the innermost loop carries.
+  bool varies_in_loop(llvm::Value* v) const;
   llvm::Value* intrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types, llvm::ArrayRef<llvm::Value*> args);
   Error failure(const ir::Op& o, const std::string& what) const;
 

@@ -28,9 +28,12 @@ Grouping grouping(const ViewAccess& a, const ir::Op& o, unsigned registers) {
   return g;
 }
 
-// Offset of a lane that may be masked off.
-Value* masked_offset(Lowering& l, const ViewAccess::Offset& at, Value* mask) {
-  Value* v = mask ? l.b.CreateSelect(mask, at.vector, l.b.getInt32(out_of_range)) : at.vector;
+// Offset of a lane that may be masked off. The select by what stays the same in a loop leaves the loop; LLVM would join
+// the two into one if they had the same constant, and then keep a mask in scalar registers for each.
+Value* masked_offset(Lowering& l, const ViewAccess::Offset& at, const ViewAccess::Masks& m) {
+  Value* v = at.vector;
+  if (m.steady) v = l.b.CreateSelect(m.steady, v, l.b.getInt32(out_of_range));
+  if (m.varying) v = l.b.CreateSelect(m.varying, v, l.b.getInt32(m.steady ? out_of_range + 4 : out_of_range));
   return at.fixed ? l.b.CreateAdd(v, l.b.getInt32(at.fixed), "", true, false) : v;
 }
 
@@ -71,9 +74,9 @@ class ViewLoad {
     }
   }
 
-  void take(unsigned r, unsigned v, Value* descriptor, Value* mask, ArrayRef<Value*> keep = {}) {
+  void take(unsigned r, unsigned v, Value* descriptor, const ViewAccess::Masks& masks, ArrayRef<Value*> keep = {}) {
     ViewAccess::Offset at = a_.offset(r);
-    Regs loaded = buffer_load(l_, descriptor, masked_offset(l_, at, mask), at.scalar, v, a_.element_bytes(), keep);
+    Regs loaded = buffer_load(l_, descriptor, masked_offset(l_, at, masks), at.scalar, v, a_.element_bytes(), keep);
     for (unsigned i = 0; i < v; ++i) out_[r + i] = from_memory(l_, loaded[i], t_);
   }
 
@@ -85,15 +88,15 @@ class ViewLoad {
     if (!whole && !g.aligned) return ragged(g.vector, descriptor);
     Value* same = a_.inside_uniform();
     for (unsigned r = 0; r < n_; r += g.vector) {
-      Value* mask = records ? nullptr : a_.inside_lanes(r);
       // Outside the buffer everything is 0; in a group that sticks out the elements differ.
       std::vector<Value*> keep;
       if (!whole && !other_)
         for (unsigned i = 0; i < g.vector; ++i) keep.push_back(i == 0 ? l_.b.getTrue() : a_.inside_along_axis(r + i));
-      take(r, g.vector, descriptor, mask, keep);
+      take(r, g.vector, descriptor, records ? ViewAccess::Masks{} : a_.masks(r), keep);
       if (!other_) continue;
+      Value* first = a_.inside_lanes(r);
       for (unsigned i = 0; i < g.vector; ++i) {
-        Value* own = whole || i == 0 ? mask : a_.inside_lanes(r + i);
+        Value* own = whole || i == 0 ? first : a_.inside_lanes(r + i);
         out_[r + i] = masked(both(l_, same, own), out_[r + i], r + i);
       }
     }
@@ -107,7 +110,7 @@ class ViewLoad {
     for (unsigned r = 0; r < n_; r += v) {
       for (unsigned i = 0; i < v; ++i) own[r + i] = a_.inside_lanes(r + i);
       Value* full = l_.b.CreateAnd(own[r], own[r + v - 1]);
-      take(r, v, descriptor, full);
+      take(r, v, descriptor, {nullptr, full});
       Value* any = own[r];
       for (unsigned i = 1; i < v; ++i) any = l_.b.CreateOr(any, own[r + i]);
       partial[r / v] = l_.b.CreateAnd(any, l_.b.CreateNot(full));
@@ -119,7 +122,7 @@ class ViewLoad {
     l_.b.CreateCondBr(tail, some, done);
     l_.b.SetInsertPoint(some);
     for (unsigned r = 0; r < n_; ++r) {
-      take(r, 1, descriptor, l_.b.CreateAnd(partial[r / v], own[r]));
+      take(r, 1, descriptor, {nullptr, l_.b.CreateAnd(partial[r / v], own[r])});
       out_[r] = l_.b.CreateSelect(partial[r / v], out_[r], whole[r]);
     }
     BasicBlock* some_end = l_.b.GetInsertBlock();
@@ -193,7 +196,7 @@ class ViewStore {
 
   void put(unsigned r, unsigned v, Value* descriptor, Value* mask) {
     ViewAccess::Offset at = a_.offset(r);
-    buffer_store(l_, group(r, v), descriptor, masked_offset(l_, at, mask), at.scalar);
+    buffer_store(l_, group(r, v), descriptor, masked_offset(l_, at, {nullptr, mask}), at.scalar);
   }
 
   void global() {

@@ -72,7 +72,7 @@ Value* decode_narrow(Lowering& l, Value* code, DType from) {
     bits = b.CreateSelect(b.CreateICmpUGE(mag, l.i32(f.exp_ones)), special, bits);
   }
   bits = b.CreateOr(bits, sign);
-  if (f.row.nan == NanEncoding::AllOnes) bits = b.CreateSelect(b.CreateICmpEQ(mag, l.i32(f.magnitude)), l.i32(0x7fc00000), bits);
+  if (f.row.nan == NanEncoding::AllOnes) bits = b.CreateSelect(b.CreateICmpEQ(mag, l.i32(f.magnitude)), b.CreateOr(sign, l.i32(0x7fc00000)), bits);
   if (f.row.nan == NanEncoding::NegZero) bits = b.CreateSelect(b.CreateICmpEQ(c, l.i32(0x80)), l.i32(0x7fc00000), bits);
   return as_float(l, bits);
 }

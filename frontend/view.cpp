@@ -179,6 +179,18 @@ Value* ViewAccess::inside_lanes(unsigned reg) {
   return all;
 }
 
+ViewAccess::Masks ViewAccess::masks(unsigned reg) {
+  Masks m;
+  for (unsigned d = 0; d < rank(); ++d) {
+    if ((parts_[d].split && !parts_[d].axis) || proven(d)) continue;
+    Value* in = compare(d, index(d, reg));
+    bool varies = !parts_[d].split || l_.varies_in_loop(parts_[d].uniform) || l_.varies_in_loop(dims_[d].extent);
+    Value*& part = varies ? m.varying : m.steady;
+    part = part ? l_.b.CreateAnd(part, in) : in;
+  }
+  return m;
+}
+
 Value* ViewAccess::inside_along_axis(unsigned reg) {
   Value* all = l_.b.getTrue();
   for (unsigned d = 0; d < rank(); ++d)
@@ -234,19 +246,17 @@ Value* ViewAccess::descriptor(bool records) {
     start = start ? b.CreateAdd(start, part) : part;
   }
   Value* base = start ? b.CreateGEP(b.getInt8Ty(), base_, start) : base_;
-  Value* count = b.getInt64(max_records);
-  if (records) {
-    for (unsigned d = 0; d < rank(); ++d) {
-      if (!parts_[d].axis) continue;
-      Value* u = to64(parts_[d].uniform, parts_[d].dtype);
-      Value* left = b.CreateMul(b.CreateSub(to64(dims_[d].extent, dims_[d].extent_type), u), stride64(d));
-      left = b.CreateBinaryIntrinsic(Intrinsic::smax, left, b.getInt64(0));
-      left = b.CreateBinaryIntrinsic(Intrinsic::smin, left, b.getInt64(max_records));
-      count = b.CreateSelect(b.CreateICmpSLT(u, b.getInt64(0)), b.getInt64(0), left);
-    }
+  Value* count = b.getInt32(max_records);
+  for (unsigned d = 0; records && d < rank(); ++d) {
+    if (!parts_[d].axis) continue;
+    // In 32 bits, which scalar registers compare. A clamp at both ends would become v_med3.
+    Value *u = parts_[d].uniform, *extent = b.CreateBinaryIntrinsic(Intrinsic::smax, dims_[d].extent, l_.i32(0));
+    int64_t step = *dims_[d].fixed_stride * bytes_;
+    Value* left = b.CreateBinaryIntrinsic(Intrinsic::umin, b.CreateSub(extent, u), l_.i32(max_records / step));
+    count = b.CreateSelect(b.CreateICmpULT(u, extent), b.CreateMul(left, l_.i32(step)), l_.i32(0));
   }
-  if (Value* in = inside_uniform()) count = b.CreateSelect(in, count, b.getInt64(0));
-  return buffer_descriptor(l_, base, count);
+  if (Value* in = inside_uniform()) count = b.CreateSelect(in, count, l_.i32(0));
+  return buffer_descriptor(l_, base, b.CreateZExt(count, b.getInt64Ty()));
 }
 
 bool ViewAccess::additive(unsigned axis) const {

@@ -48,6 +48,11 @@ class ViewAccess {
   llvm::Value* inside_uniform();
   // Dimensions whose index varies.
   llvm::Value* inside_lanes(unsigned reg);
+  // The same in two parts: what stays the same in all rounds of the innermost loop, and the rest. Null: always true.
+  struct Masks {
+    llvm::Value *steady = nullptr, *varying = nullptr;
+  };
+  Masks masks(unsigned reg);
 
   // Dimensions whose index varies along axis(): for groups of neighbours the others are alike. Never null.
   llvm::Value* inside_along_axis(unsigned reg);

@@ -52,7 +52,8 @@ class SimulatorDevice : public Device {
     std::vector<DeviceArray> arrays;
     arrays.reserve(launch.args.size());
     std::vector<std::pair<Array*, uint64_t>> mapped;
-    std::vector<uint8_t> kernarg(std::max<size_t>(manifest.kernarg_size, 8));
+    // Scalar loads read up to 64 aligned bytes at a time, and launchers allot that.
+    std::vector<uint8_t> kernarg((manifest.kernarg_size / 64 + 1) * 64);
     for (size_t i = 0; i < launch.args.size(); ++i) {
       uint64_t value = launch.args[i].scalar;
       if (Array* host = launch.args[i].array) value = address_of(*host, manifest.args[i].name, arrays, mapped, memory);

@@ -6,7 +6,7 @@ namespace tile::frontend {
 
 // Offsets and num_records stay below 2^31, so that no sum of two of them wraps. A multiple of 16.
 inline constexpr int64_t max_records = 0x7FFFFFF0;
-inline constexpr uint32_t out_of_range = 0x80000000u;
+inline constexpr uint32_t out_of_range = 0x80000000u;  // and up to 15 more
 
 // `records` (i64): bytes from `base` that are inside.
 llvm::Value* buffer_descriptor(Lowering& l, llvm::Value* base, llvm::Value* records);

@@ -85,8 +85,9 @@ template <class T> typename T::V scale_division(typename T::V s0, typename T::V 
   }
   if (subnormal(den)) return F(std::ldexp(s0, shift));
   if (reciprocal_small && subnormal(quotient)) {
+    // The denominator is huge: scaled down, so that the quotient is too large by 2^shift, which v_div_fmas takes back.
     flag = true;
-    return s0 == den ? F(std::ldexp(s0, shift)) : s0;
+    return s0 == den ? F(std::ldexp(s0, -shift)) : s0;
   }
   if (reciprocal_small) return F(std::ldexp(s0, -shift));
   if (subnormal(quotient)) {
