@@ -5,7 +5,9 @@
 namespace tile::prelude {
 namespace {
 
-bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'; }
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+}
 
 bool is_helper(std::string_view name) {
   for (std::string_view suffix : {"_f16", "_bf16", "_f32", "_f64", "_i32", "_u32", "_u64", "_i64"})

@@ -29,18 +29,24 @@ double double_from(uint64_t b) {
   return d;
 }
 
-bool is_comparison(std::string_view s) { return s == "eq" || s == "ne" || s == "lt" || s == "le" || s == "gt" || s == "ge"; }
+bool is_comparison(std::string_view s) {
+  return s == "eq" || s == "ne" || s == "lt" || s == "le" || s == "gt" || s == "ge";
+}
 
 std::optional<Wide> integer_result(std::string_view op, Wide a, Wide b) {
   if (op == "add") return a + b;
   if (op == "sub") return a - b;
-  if (op == "mul") return a * b;
+  if (op == "mul") {
+    Wide product;
+    return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<Wide>::max() : product;
+  }
   if (op == "div") return a / b;
   if (op == "rem") return a % b;
   if (op == "and") return a & b;
   if (op == "or") return a | b;
   if (op == "xor") return a ^ b;
-  if (op == "shl" && b >= 0) return b < 63 ? a * (Wide{1} << static_cast<int>(b)) : a == 0 ? 0 : std::numeric_limits<Wide>::max();
+  if (op == "shl" && b >= 0)
+    return b < 63 ? a * (Wide{1} << static_cast<int>(b)) : a == 0 ? 0 : std::numeric_limits<Wide>::max();
   if (op == "shr" && b >= 0) return a >> static_cast<int>(b < 126 ? b : 126);
   if (op == "min") return a < b ? a : b;
   if (op == "max") return a > b ? a : b;
@@ -60,7 +66,9 @@ bool comparison_result(std::string_view op, Wide a, Wide b) {
 bool Evaluator::check_numeric(const Ranged& v, std::string_view spelling) {
   if (v.value.is_poison()) return false;
   if (is_view(v.value)) {
-    error(DiagKind::ViewNeedsIndex, v.range, fmt::format("a view is an operand of {} without indices", written(spelling)), "write the elements that you mean: `x[i]`");
+    error(DiagKind::ViewNeedsIndex, v.range,
+          fmt::format("a view is an operand of {} without indices", written(spelling)),
+          "write the elements that you mean: `x[i]`");
     return false;
   }
   if (v.value.kind == Value::Kind::String) {
@@ -68,13 +76,15 @@ bool Evaluator::check_numeric(const Ranged& v, std::string_view spelling) {
     return false;
   }
   if (!v.value.is_numeric() || is_ptr(v.value)) {
-    error(DiagKind::TypeMismatch, v.range, fmt::format("{} takes numbers and tiles, but this is {}", written(spelling), describe(v.value)));
+    error(DiagKind::TypeMismatch, v.range,
+          fmt::format("{} takes numbers and tiles, but this is {}", written(spelling), describe(v.value)));
     return false;
   }
   return true;
 }
 
-std::optional<DType> Evaluator::unify(std::vector<Ranged>& operands, size_t first, std::string_view spelling, Range range) {
+std::optional<DType> Evaluator::unify(std::vector<Ranged>& operands, size_t first, std::string_view spelling,
+                                      Range range) {
   bool good = true, all_literal = true, any_float = false;
   for (size_t i = first; i < operands.size(); ++i) {
     good = check_numeric(operands[i], spelling) && good;
@@ -100,8 +110,10 @@ std::optional<DType> Evaluator::unify(std::vector<Ranged>& operands, size_t firs
       if (!next) {
         bool narrow = (is_float(joined) && !is_arith_float(joined)) || (is_float(t) && !is_arith_float(t));
         error(narrow ? DiagKind::NarrowFloatArithmetic : DiagKind::MixedSignedness, range,
-              fmt::format("{} of {} and {}: the types do not mix", written(spelling), describe(operands[*leader].value), describe(v)),
-              narrow ? "convert first: `x as f32`" : "make a number of the bool with `as i32`, or a bool of the number with `!= 0`",
+              fmt::format("{} of {} and {}: the types do not mix", written(spelling), describe(operands[*leader].value),
+                          describe(v)),
+              narrow ? "convert first: `x as f32`"
+                     : "make a number of the bool with `as i32`, or a bool of the number with `!= 0`",
               {note(operands[*leader]), note(operands[i])});
         return std::nullopt;
       }
@@ -110,8 +122,10 @@ std::optional<DType> Evaluator::unify(std::vector<Ranged>& operands, size_t firs
   for (size_t i = first; i < operands.size(); ++i) {
     Value& v = operands[i].value;
     // A constant that the tile's type cannot hold is a mistake; a run-time scalar is converted as it is.
-    if (v.kind == Value::Kind::Const && is_int(v.dtype) && is_int(joined) && !holds_integer(joined, bits_to_wide(v.dtype, v.bits)) && shape_of(operands[*leader].value).rank() > 0) {
-      error(DiagKind::LiteralOutOfRange, operands[i].range, fmt::format("the constant {} is not a value of {}", constant_text(v.dtype, v.bits), name(joined)),
+    if (v.kind == Value::Kind::Const && is_int(v.dtype) && is_int(joined) &&
+        !holds_integer(joined, bits_to_wide(v.dtype, v.bits)) && shape_of(operands[*leader].value).rank() > 0) {
+      error(DiagKind::LiteralOutOfRange, operands[i].range,
+            fmt::format("the constant {} is not a value of {}", constant_text(v.dtype, v.bits), name(joined)),
             "convert the other operand to a wider type with `as`", {note(operands[*leader])});
       return std::nullopt;
     }
@@ -147,7 +161,9 @@ Value Evaluator::literal_arithmetic(std::string_view spelling, const std::vector
   std::optional<OpKind> op = elementwise_by_spelling(spelling, DType::F64);
   if (!op) {
     std::vector<Ranged> typed = operands;
-    for (Ranged& o : typed) o.value = default_typed(o.value.kind == Value::Kind::Int && any_float ? Value::floating(static_cast<double>(o.value.wide)) : o.value);
+    for (Ranged& o : typed)
+      o.value = default_typed(
+          o.value.kind == Value::Kind::Int && any_float ? Value::floating(static_cast<double>(o.value.wide)) : o.value);
     if (elementwise_by_spelling(spelling, DType::F32) && !any_float)
       for (Ranged& o : typed) o.value = convert(o.value, DType::F32);
     return elementwise(spelling, std::move(typed), range);
@@ -160,20 +176,26 @@ Value Evaluator::literal_arithmetic(std::string_view spelling, const std::vector
   return info(*op).form == Form::Cmp ? Value::boolean(*r != 0) : Value::floating(double_from(*r));
 }
 
-Value Evaluator::no_such_operation(std::string_view spelling, DType t, const std::vector<Ranged>& operands, Range range) {
+Value Evaluator::no_such_operation(std::string_view spelling, DType t, const std::vector<Ranged>& operands,
+                                   Range range) {
   const Ranged* culprit = nullptr;
   for (const Ranged& o : operands)
     if (!culprit && type_of(o.value).dtype == t) culprit = &o;
   Range at = culprit && operands.size() == 1 ? culprit->range : range;
   std::string what = written(spelling);
   if (is_bool(t)) {
-    std::string hint = spelling == "neg" || spelling == "not" ? "write `!x`" : spelling == "mul" ? "write `a & b`, or convert with `as i32`"
-                       : spelling == "add" ? "write `a | b`, or convert with `as i32`" : "convert first: `x as i32`";
+    std::string hint = spelling == "neg" || spelling == "not" ? "write `!x`"
+                       : spelling == "mul"                    ? "write `a & b`, or convert with `as i32`"
+                       : spelling == "add"                    ? "write `a | b`, or convert with `as i32`"
+                                                              : "convert first: `x as i32`";
     return error(DiagKind::BoolArithmetic, at, fmt::format("{} on bool", what), hint);
   }
   if (is_float(t) && !is_arith_float(t))
-    return error(DiagKind::NarrowFloatArithmetic, at, fmt::format("{} on {}, which is only stored and converted", what, name(t)), "convert first: `x as f32`");
-  std::string takes = elementwise_by_spelling(spelling, DType::F32) ? (is_int(t) ? "floats" : "f16 and f32") : "integers";
+    return error(DiagKind::NarrowFloatArithmetic, at,
+                 fmt::format("{} on {}, which is only stored and converted", what, name(t)),
+                 "convert first: `x as f32`");
+  std::string takes =
+      elementwise_by_spelling(spelling, DType::F32) ? (is_int(t) ? "floats" : "f16 and f32") : "integers";
   std::string hint = is_int(t) ? "convert first: `x as f32`" : "";
   return error(DiagKind::TypeMismatch, at, fmt::format("{} takes {}, but this is {}", what, takes, name(t)), hint);
 }
@@ -216,7 +238,9 @@ Value Evaluator::elementwise(std::string_view spelling, std::vector<Ranged> oper
     Ranged& c = operands[0];
     if (!check_numeric(c, spelling)) return Value::poison();
     if (c.value.is_literal() || !is_bool(type_of(c.value).dtype))
-      return error(DiagKind::NonBoolCondition, c.range, fmt::format("the condition of where must be bool, but this is {}", describe(c.value)), "compare it: `x != 0`");
+      return error(DiagKind::NonBoolCondition, c.range,
+                   fmt::format("the condition of where must be bool, but this is {}", describe(c.value)),
+                   "compare it: `x != 0`");
     if (c.value.kind == Value::Kind::Const && operands[1].value.is_literal() && operands[2].value.is_literal())
       return c.value.bits != 0 ? operands[1].value : operands[2].value;
   }
@@ -225,7 +249,8 @@ Value Evaluator::elementwise(std::string_view spelling, std::vector<Ranged> oper
   if (operands[first].value.is_literal()) {
     if (first == 0) return literal_arithmetic(spelling, operands, range);
     for (size_t i = 1; i < 3; ++i)
-      operands[i].value = literal_as(operands[i], t == DType::F64 ? DType::F32 : type_of(default_typed(operands[i].value)).dtype);
+      operands[i].value =
+          literal_as(operands[i], t == DType::F64 ? DType::F32 : type_of(default_typed(operands[i].value)).dtype);
     if (operands[1].value.is_poison() || operands[2].value.is_poison()) return Value::poison();
     t = unify(operands, 1, spelling, range);
     if (!t) return Value::poison();
@@ -246,9 +271,13 @@ Value Evaluator::pointer_arithmetic(std::string_view spelling, const Ranged& a, 
   const Ranged& p = is_ptr(a.value) ? a : b;
   const Ranged& offset = is_ptr(a.value) ? b : a;
   if (offset.value.is_poison()) return Value::poison();
-  bool integer = offset.value.kind == Value::Kind::Int || ((offset.value.kind == Value::Kind::Const || (offset.value.is_runtime() && ir_type(offset.value).is_value())) && is_int(type_of(offset.value).dtype));
+  bool integer =
+      offset.value.kind == Value::Kind::Int ||
+      ((offset.value.kind == Value::Kind::Const || (offset.value.is_runtime() && ir_type(offset.value).is_value())) &&
+       is_int(type_of(offset.value).dtype));
   if (!integer || !(spelling == "add" || (spelling == "sub" && &p == &a)))
-    return error(DiagKind::BadPointer, range, fmt::format("{} of {} and {}", written(spelling), describe(a.value), describe(b.value)),
+    return error(DiagKind::BadPointer, range,
+                 fmt::format("{} of {} and {}", written(spelling), describe(a.value), describe(b.value)),
                  "a pointer takes `+` and `-` with integers, counted in elements", {note(a), note(b)});
   Value step = default_typed(offset.value);
   if (spelling == "sub") {
@@ -257,7 +286,9 @@ Value Evaluator::pointer_arithmetic(std::string_view spelling, const Ranged& a, 
   }
   std::optional<ir::Shape> shape = broadcast_shape(shape_of(p.value), shape_of(step));
   if (!shape)
-    return error(DiagKind::BroadcastMismatch, range, fmt::format("shapes {} and {} do not broadcast", ir::to_string(shape_of(p.value)), ir::to_string(shape_of(step))),
+    return error(DiagKind::BroadcastMismatch, range,
+                 fmt::format("shapes {} and {} do not broadcast", ir::to_string(shape_of(p.value)),
+                             ir::to_string(shape_of(step))),
                  {}, {note(p), note(offset)});
   b_.range = range;
   ir::ValueId base = materialize(broadcast_to(p.value, *shape)), by = materialize(broadcast_to(step, *shape));
@@ -274,7 +305,8 @@ Value Evaluator::matrix_product(const Ranged& a, const Ranged& b, const std::opt
   for (const Ranged* o : {&a, &b}) {
     if (!check_numeric(*o, "dot")) return Value::poison();
     if (!is_tile(o->value) || shape_of(o->value).rank() != 2)
-      return error(DiagKind::DotShapeMismatch, o->range, fmt::format("dot takes tiles of two dimensions, but this is {}", describe(o->value)));
+      return error(DiagKind::DotShapeMismatch, o->range,
+                   fmt::format("dot takes tiles of two dimensions, but this is {}", describe(o->value)));
   }
   if (acc && acc->value.is_poison()) return Value::poison();
   DType ta = type_of(a.value).dtype, tb = type_of(b.value).dtype;
@@ -286,24 +318,30 @@ Value Evaluator::matrix_product(const Ranged& a, const Ranged& b, const std::opt
   if (ta == tb && ta == DType::F64) result = DType::F64;
   if (ta == tb && ta == DType::I8) result = DType::I32;
   if (!result) {
-    std::string hint = ta != tb ? fmt::format("convert one of them: `as {}`", name(ta)) : "dot takes f16, bf16, f32, f64, i8 and fp8";
-    return error(DiagKind::DotTypeMismatch, range, fmt::format("dot of {} and {}", describe(a.value), describe(b.value)), hint, {note(a), note(b)});
+    std::string hint =
+        ta != tb ? fmt::format("convert one of them: `as {}`", name(ta)) : "dot takes f16, bf16, f32, f64, i8 and fp8";
+    return error(DiagKind::DotTypeMismatch, range,
+                 fmt::format("dot of {} and {}", describe(a.value), describe(b.value)), hint, {note(a), note(b)});
   }
   ir::Shape sa = shape_of(a.value), sb = shape_of(b.value);
   if (sa[1] != sb[0])
     return error(DiagKind::DotShapeMismatch, range,
-                 fmt::format("dot of {} and {}: the first has {} columns, the second {} rows", ir::to_string(sa), ir::to_string(sb), sa[1], sb[0]),
+                 fmt::format("dot of {} and {}: the first has {} columns, the second {} rows", ir::to_string(sa),
+                             ir::to_string(sb), sa[1], sb[0]),
                  sa[1] == sb[1] ? "transpose the second: `b.T`" : "", {note(a), note(b)});
   ir::Shape shape{sa[0], sb[1]};
   if (!check_shape(shape, range)) return Value::poison();
   b_.range = range;
   ir::ValueId c;
   if (acc) {
-    Value v = assignable(*acc, *result, DiagKind::DotTypeMismatch, fmt::format("the accumulator of dot on {}", name(ta)), {note(a)});
+    Value v = assignable(*acc, *result, DiagKind::DotTypeMismatch,
+                         fmt::format("the accumulator of dot on {}", name(ta)), {note(a)});
     if (v.is_poison()) return v;
     if (shape_of(v).rank() != 0 && !(shape_of(v) == shape))
-      return error(DiagKind::DotShapeMismatch, acc->range, fmt::format("the accumulator is {}, but the product is {}", ir::to_string(shape_of(v)), ir::to_string(shape)),
-                   {}, {note(a), note(b)});
+      return error(
+          DiagKind::DotShapeMismatch, acc->range,
+          fmt::format("the accumulator is {}, but the product is {}", ir::to_string(shape_of(v)), ir::to_string(shape)),
+          {}, {note(a), note(b)});
     c = materialize(broadcast_to(v, shape));
   } else {
     c = b_.constant(ir::Type::tile(*result, shape), 0);

@@ -53,11 +53,13 @@ Value Evaluator::builtin_arange(CallArgs& a) {
   std::optional<Wide> low = constant_integer(start, DiagKind::NonConstantShape, "the start of arange");
   std::optional<Wide> high = constant_integer(end, DiagKind::NonConstantShape, "the extent of arange");
   if (!low || !high) return Value::poison();
-  if (!holds_integer(DType::I32, *low) || !holds_integer(DType::I32, *high)) return error(DiagKind::BadExtent, a.call->range, "arange beyond the range of i32");
+  if (!holds_integer(DType::I32, *low) || !holds_integer(DType::I32, *high))
+    return error(DiagKind::BadExtent, a.call->range, "arange beyond the range of i32");
   std::optional<ir::Shape> s = shape_from({{Value::integer(*high - *low), end.range}}, a.call->range);
   if (!s) return Value::poison();
   b_.range = a.call->range;
-  return Value::runtime(b_.make(OpKind::Arange, {}, ir::Type::tile(DType::I32, *s), {{AttrKey::Start, static_cast<int64_t>(*low)}}));
+  return Value::runtime(
+      b_.make(OpKind::Arange, {}, ir::Type::tile(DType::I32, *s), {{AttrKey::Start, static_cast<int64_t>(*low)}}));
 }
 
 namespace {
@@ -73,8 +75,11 @@ Value Evaluator::builtin_program_id(CallArgs& a) {
     if (!w) return Value::poison();
     axis = *w;
   }
-  if (axis < 0 || axis > 2) return error(DiagKind::AxisOutOfRange, a[0].range, fmt::format("axis {} of the grid", to_text(axis)), "a grid has axes 0, 1 and 2");
-  return Value::runtime(b_.make(OpKind::ProgramId, {}, ir::Type::scalar(DType::I32), {{AttrKey::Axis, static_cast<int64_t>(axis)}}));
+  if (axis < 0 || axis > 2)
+    return error(DiagKind::AxisOutOfRange, a[0].range, fmt::format("axis {} of the grid", to_text(axis)),
+                 "a grid has axes 0, 1 and 2");
+  return Value::runtime(
+      b_.make(OpKind::ProgramId, {}, ir::Type::scalar(DType::I32), {{AttrKey::Axis, static_cast<int64_t>(axis)}}));
 }
 
 Value Evaluator::builtin_num_programs(CallArgs& a) {
@@ -103,7 +108,9 @@ Value Evaluator::builtin_full_like(CallArgs& a) {
   if (!x) return Value::poison();
   Value v = assignable(a.ranged(1), type_of(x->value).dtype, DiagKind::TypeMismatch, "full_like");
   if (v.is_poison()) return v;
-  if (shape_of(v).rank() > 0) return error(DiagKind::NotAScalar, a[1].range, fmt::format("full_like takes a scalar value, but this is {}", describe(v)));
+  if (shape_of(v).rank() > 0)
+    return error(DiagKind::NotAScalar, a[1].range,
+                 fmt::format("full_like takes a scalar value, but this is {}", describe(v)));
   return broadcast_to(v, shape_of(x->value));
 }
 
@@ -118,7 +125,11 @@ Value Evaluator::builtin_bitcast(CallArgs& a) {
       else if (bit_width(to) == 32) from = DType::U32;
       else if (bit_width(to) == 16) from = DType::U16;
       else if (bit_width(to) == 8) from = DType::U8;
-      if (x.value.wide < 0) from = bit_width(to) == 64 ? DType::I64 : bit_width(to) == 16 ? DType::I16 : bit_width(to) == 8 ? DType::I8 : DType::I32;
+      if (x.value.wide < 0)
+        from = bit_width(to) == 64   ? DType::I64
+               : bit_width(to) == 16 ? DType::I16
+               : bit_width(to) == 8  ? DType::I8
+                                     : DType::I32;
     } else {
       from = bit_width(to) == 64 ? DType::F64 : DType::F32;
     }
@@ -127,7 +138,9 @@ Value Evaluator::builtin_bitcast(CallArgs& a) {
   }
   ir::Type t = type_of(x.value);
   if (bit_width(t.dtype) != bit_width(to) || is_bool(t.dtype) || is_bool(to))
-    return error(DiagKind::BitcastWidth, x.range, fmt::format("bitcast from {} with {} bits to {} with {} bits", name(t.dtype), bit_width(t.dtype), name(to), bit_width(to)),
+    return error(DiagKind::BitcastWidth, x.range,
+                 fmt::format("bitcast from {} with {} bits to {} with {} bits", name(t.dtype), bit_width(t.dtype),
+                             name(to), bit_width(to)),
                  "to convert the value write `as`");
   if (x.value.kind == Value::Kind::Const) return Value::constant(to, x.value.bits);
   if (t.dtype == to) return x.value;
@@ -148,24 +161,32 @@ std::optional<DType> asked_type(const Value& v, const ir::Type& t) {
 
 Value Evaluator::builtin_is_float(CallArgs& a) {
   std::optional<DType> t = asked_type(a[0].value, a[0].value.is_runtime() ? ir_type(a[0].value) : ir::Type{});
-  if (!t) return error(DiagKind::TypeMismatch, a[0].range, fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
+  if (!t)
+    return error(DiagKind::TypeMismatch, a[0].range,
+                 fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
   return Value::boolean(is_float(*t));
 }
 
 Value Evaluator::builtin_is_int(CallArgs& a) {
   std::optional<DType> t = asked_type(a[0].value, a[0].value.is_runtime() ? ir_type(a[0].value) : ir::Type{});
-  if (!t) return error(DiagKind::TypeMismatch, a[0].range, fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
+  if (!t)
+    return error(DiagKind::TypeMismatch, a[0].range,
+                 fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
   return Value::boolean(is_int(*t));
 }
 
 Value Evaluator::builtin_bit_width(CallArgs& a) {
   std::optional<DType> t = asked_type(a[0].value, a[0].value.is_runtime() ? ir_type(a[0].value) : ir::Type{});
-  if (!t) return error(DiagKind::TypeMismatch, a[0].range, fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
+  if (!t)
+    return error(DiagKind::TypeMismatch, a[0].range,
+                 fmt::format("{} takes a type, but this is {}", a.name, describe(a[0].value)));
   return Value::integer(bit_width(*t));
 }
 
 Value Evaluator::builtin_accumulator(CallArgs& a) {
-  if (a[0].value.kind != Value::Kind::Type) return error(DiagKind::TypeMismatch, a[0].range, fmt::format("accumulator takes a type, but this is {}", describe(a[0].value)));
+  if (a[0].value.kind != Value::Kind::Type)
+    return error(DiagKind::TypeMismatch, a[0].range,
+                 fmt::format("accumulator takes a type, but this is {}", describe(a[0].value)));
   DType t = a[0].value.dtype;
   if (t == DType::F64) return Value::type(t);
   if (is_float(t)) return Value::type(DType::F32);
@@ -182,14 +203,17 @@ Value Evaluator::builtin_where(CallArgs& a) {
 
 Value Evaluator::builtin_len(CallArgs& a) {
   if (a[0].value.is_bundle()) return Value::integer(static_cast<Wide>(a[0].value.items.size()));
-  return error(DiagKind::NotATuple, a[0].range, fmt::format("len takes a tuple or list, but this is {}", describe(a[0].value)), "the extents of a tile are `x.shape`");
+  return error(DiagKind::NotATuple, a[0].range,
+               fmt::format("len takes a tuple or list, but this is {}", describe(a[0].value)),
+               "the extents of a tile are `x.shape`");
 }
 
 std::optional<std::string> Evaluator::message_of(const CallArgs& a, size_t i) {
   Value v = eval(*a[i].expr);
   if (v.is_poison()) return std::nullopt;
   if (v.kind == Value::Kind::String) return v.text;
-  error(DiagKind::BadArgument, a[i].range, fmt::format("{} takes a string here, but this is {}", a.name, describe(v)), a.name == "print" ? "write `print(\"x = {}\", x)`" : "");
+  error(DiagKind::BadArgument, a[i].range, fmt::format("{} takes a string here, but this is {}", a.name, describe(v)),
+        a.name == "print" ? "write `print(\"x = {}\", x)`" : "");
   return std::nullopt;
 }
 
@@ -207,7 +231,8 @@ Value Evaluator::builtin_print(CallArgs& a) {
   std::optional<std::string> text = message_of(a, 0);
   if (!text) return Value::poison();
   if (count_holes(*text) != a.rest.size() && count_holes(*text) != 0)
-    return error(DiagKind::BadArgument, a[0].range, fmt::format("{} places `{{}}` for {} values", count_holes(*text), a.rest.size()));
+    return error(DiagKind::BadArgument, a[0].range,
+                 fmt::format("{} places `{{}}` for {} values", count_holes(*text), a.rest.size()));
   std::string shown = *text;
   if (count_holes(shown) == 0)
     for (size_t i = 0; i < a.rest.size(); ++i) shown += " {}";
@@ -250,7 +275,8 @@ Value Evaluator::builtin_device_assert(CallArgs& a) {
   const Ranged c = a.ranged(0);
   if (!check_numeric(c, "device_assert")) return Value::poison();
   if (c.value.is_literal() || !is_bool(type_of(c.value).dtype))
-    return error(DiagKind::NonBoolCondition, c.range, fmt::format("device_assert takes a bool, but this is {}", describe(c.value)), "compare it: `x != 0`");
+    return error(DiagKind::NonBoolCondition, c.range,
+                 fmt::format("device_assert takes a bool, but this is {}", describe(c.value)), "compare it: `x != 0`");
   std::string text = text_of(c.range);
   if (a[1].given) {
     std::optional<std::string> m = message_of(a, 1);
@@ -267,10 +293,13 @@ Value Evaluator::builtin_device_assert(CallArgs& a) {
 Value Evaluator::builtin_multiple_of(CallArgs& a) {
   std::optional<Wide> w = constant_integer(a.ranged(1), DiagKind::NotConstant, "the divisor");
   if (!w) return Value::poison();
-  if (*w < 1) return error(DiagKind::BadArgument, a[1].range, fmt::format("multiple_of with the divisor {}", to_text(*w)));
+  if (*w < 1)
+    return error(DiagKind::BadArgument, a[1].range, fmt::format("multiple_of with the divisor {}", to_text(*w)));
   Ranged x = a.ranged(0);
   if (!check_numeric(x, "multiple_of")) return Value::poison();
-  if (!x.value.is_literal() && !is_int(type_of(x.value).dtype)) return error(DiagKind::TypeMismatch, x.range, fmt::format("multiple_of takes integers, but this is {}", describe(x.value)));
+  if (!x.value.is_literal() && !is_int(type_of(x.value).dtype))
+    return error(DiagKind::TypeMismatch, x.range,
+                 fmt::format("multiple_of takes integers, but this is {}", describe(x.value)));
   return x.value;
 }
 

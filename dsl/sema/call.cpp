@@ -51,26 +51,35 @@ Value Evaluator::eval_call(const ast::Expr& e) {
   if (callee.kind == ast::Expr::Kind::Member) {
     const std::string& method = callee.name.text;
     const ast::Expr* self = callee.operands[0].get();
-    if (self->kind == ast::Expr::Kind::NameRef && (self->name.text == "tl" || self->name.text == "triton") && !lookup(self->name.text))
-      return error(DiagKind::UnknownName, self->range, fmt::format("unknown name '{}'", self->name.text), fmt::format("leave the prefix out: `{}(...)`", method));
+    if (self->kind == ast::Expr::Kind::NameRef && (self->name.text == "tl" || self->name.text == "triton") &&
+        !lookup(self->name.text))
+      return error(DiagKind::UnknownName, self->range, fmt::format("unknown name '{}'", self->name.text),
+                   fmt::format("leave the prefix out: `{}(...)`", method));
     if (const BuiltinRow* row = find_builtin(method)) return call_builtin(*row, e, self);
     if (is_elementwise_spelling(method)) return call_elementwise(method, e, self);
     if (std::optional<Value> f = prelude_function(method)) return call_value(*f, e, self, callee.range);
     Value v = eval(*self);
     if (v.is_poison()) return v;
     std::string hint = method == "to" ? "write `x as TYPE`" : "";
-    if (Variable* f = lookup(method); f && hint.empty() && f->role == Variable::Role::Function) hint = fmt::format("write `{}(x)`", method);
+    if (Variable* f = lookup(method); f && hint.empty() && f->role == Variable::Role::Function)
+      hint = fmt::format("write `{}(x)`", method);
     if (hint.empty())
-      if (std::string near = nearest_name(method, builtin_names()); !near.empty()) hint = fmt::format("did you mean `.{}`?", near);
-    return error(DiagKind::UnknownMember, callee.name.range, fmt::format("{} has no method '{}'", describe(v), method), hint);
+      if (std::string near = nearest_name(method, builtin_names()); !near.empty())
+        hint = fmt::format("did you mean `.{}`?", near);
+    return error(DiagKind::UnknownMember, callee.name.range, fmt::format("{} has no method '{}'", describe(v), method),
+                 hint);
   }
   if (callee.kind == ast::Expr::Kind::NameRef) {
     if (Variable* v = lookup(callee.name.text)) {
-      if (v->role == Variable::Role::Kernel) return error(DiagKind::NotCallable, callee.range, fmt::format("the kernel '{}' is called", callee.name.text), "kernels are launched from outside and from test blocks", {{v->range, "it is defined here"}});
+      if (v->role == Variable::Role::Kernel)
+        return error(DiagKind::NotCallable, callee.range, fmt::format("the kernel '{}' is called", callee.name.text),
+                     "kernels are launched from outside and from test blocks", {{v->range, "it is defined here"}});
       Value f = read(*v, callee.range);
       if (f.is_poison()) return f;
       if (f.kind != Value::Kind::Function && f.kind != Value::Kind::Builtin)
-        return error(DiagKind::NotCallable, callee.range, fmt::format("'{}' is no function but {}", callee.name.text, describe(f)), {}, {{v->range, "it is defined here"}});
+        return error(DiagKind::NotCallable, callee.range,
+                     fmt::format("'{}' is no function but {}", callee.name.text, describe(f)), {},
+                     {{v->range, "it is defined here"}});
       return call_value(f, e, nullptr, callee.range);
     }
     if (const BuiltinRow* row = find_builtin(callee.name.text)) return call_builtin(*row, e, nullptr);
@@ -78,10 +87,15 @@ Value Evaluator::eval_call(const ast::Expr& e) {
     if (std::optional<Value> f = prelude_function(callee.name.text)) return call_value(*f, e, nullptr, callee.range);
     for (const ast::Argument& a : e.args) eval(*a.value);
     if (callee.name.text == "zeros" || callee.name.text == "full")
-      return error(DiagKind::NotCallable, e.range, fmt::format("{} needs a type and a shape in brackets", callee.name.text), callee.name.text == "zeros" ? "write `zeros<f32>[M, N]`" : "write `full<f32>[M, N](value)`");
+      return error(DiagKind::NotCallable, e.range,
+                   fmt::format("{} needs a type and a shape in brackets", callee.name.text),
+                   callee.name.text == "zeros" ? "write `zeros<f32>[M, N]`" : "write `full<f32>[M, N](value)`");
     if (callee.name.text == "barrier")
-      return error(DiagKind::SharedOutsideWave, e.range, "barrier() in a kernel that is not a wave kernel", "leave it out: the compiler places barriers");
-    if (parse_dtype(callee.name.text)) return error(DiagKind::NotCallable, callee.range, fmt::format("the type {} is called", callee.name.text), fmt::format("write `x as {}`", callee.name.text));
+      return error(DiagKind::SharedOutsideWave, e.range, "barrier() in a kernel that is not a wave kernel",
+                   "leave it out: the compiler places barriers");
+    if (parse_dtype(callee.name.text))
+      return error(DiagKind::NotCallable, callee.range, fmt::format("the type {} is called", callee.name.text),
+                   fmt::format("write `x as {}`", callee.name.text));
     return unknown_name(callee.name, true);
   }
   Value f = eval(callee);
@@ -146,7 +160,9 @@ bool Evaluator::bind_builtin(const BuiltinRow& row, const ast::Expr& e, const as
   bool named_seen = false;
   for (const ast::Argument& a : e.args) {
     if (!a.name) {
-      if (named_seen) error(DiagKind::ArgumentCount, a.value->range, "an argument without a name follows one with a name"), good = false;
+      if (named_seen)
+        error(DiagKind::ArgumentCount, a.value->range, "an argument without a name follows one with a name"),
+            good = false;
       put_positional(*a.value);
       continue;
     }
@@ -155,30 +171,38 @@ bool Evaluator::bind_builtin(const BuiltinRow& row, const ast::Expr& e, const as
     if (it == names.end()) {
       eval(*a.value);
       std::string near = nearest_name(a.name->text, names);
-      error(DiagKind::UnknownArgument, a.name->range, fmt::format("{} has no argument '{}'", row.name, a.name->text), near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+      error(DiagKind::UnknownArgument, a.name->range, fmt::format("{} has no argument '{}'", row.name, a.name->text),
+            near.empty() ? "" : fmt::format("did you mean `{}`?", near));
       good = false;
       continue;
     }
     size_t slot = static_cast<size_t>(it - names.begin());
     if (out.args[slot].given) {
-      error(DiagKind::DuplicateArgument, a.name->range, fmt::format("the argument '{}' of {} is given twice", a.name->text, row.name), {}, {{out.args[slot].range, "it is given here already"}});
+      error(DiagKind::DuplicateArgument, a.name->range,
+            fmt::format("the argument '{}' of {} is given twice", a.name->text, row.name), {},
+            {{out.args[slot].range, "it is given here already"}});
       good = false;
       continue;
     }
     put(out.args[slot], *a.value, spec_of(slot).syntax);
   }
   if (given > positional && !takes_rest) {
-    error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes {}, but got {}", row.name, expected_count(least, positional), given));
+    error(DiagKind::ArgumentCount, e.range,
+          fmt::format("{} takes {}, but got {}", row.name, expected_count(least, positional), given));
     return false;
   }
   for (size_t slot : slots)
     if (!out.args[slot].given && !spec_of(slot).optional) {
       if (!good) return false;
-      error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes {}, but '{}' is missing", row.name, expected_count(least, takes_rest ? SIZE_MAX : positional), names[slot]));
+      error(DiagKind::ArgumentCount, e.range,
+            fmt::format("{} takes {}, but '{}' is missing", row.name,
+                        expected_count(least, takes_rest ? SIZE_MAX : positional), names[slot]));
       return false;
     }
   if (e.type_args.size() != row.type_args) {
-    error(DiagKind::ArgumentCount, e.range, row.type_args == 0 ? fmt::format("{} takes no type in `<>`", row.name) : fmt::format("{} needs a type: `{}<i32>(x)`", row.name, row.name));
+    error(DiagKind::ArgumentCount, e.range,
+          row.type_args == 0 ? fmt::format("{} takes no type in `<>`", row.name)
+                             : fmt::format("{} needs a type: `{}<i32>(x)`", row.name, row.name));
     return false;
   }
   for (const ast::TypeExpr& t : e.type_args) {
@@ -211,10 +235,12 @@ Value Evaluator::call_elementwise(std::string_view spelling, const ast::Expr& e,
     operands.push_back(eval_ranged(*a.value));
   }
   if (operands.size() != arity) {
-    error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes {}, but got {}", spelling, plural(arity, "argument"), operands.size()));
+    error(DiagKind::ArgumentCount, e.range,
+          fmt::format("{} takes {}, but got {}", spelling, plural(arity, "argument"), operands.size()));
     return Value::poison();
   }
-  if (!e.type_args.empty()) return error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes no type in `<>`", spelling));
+  if (!e.type_args.empty())
+    return error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes no type in `<>`", spelling));
   for (const Ranged& o : operands) good = good && !o.value.is_poison();
   return good ? elementwise(spelling, std::move(operands), e.range) : Value::poison();
 }
@@ -223,13 +249,18 @@ Value Evaluator::call_elementwise(std::string_view spelling, const ast::Expr& e,
 Value Evaluator::float_argument(const Closure& closure, const Ranged& v) {
   const std::string& f = closure.function->name.text;
   if (!check_numeric(v, f)) return Value::poison();
-  if (v.value.is_literal()) return literal_as({v.value.kind == Value::Kind::Int ? Value::floating(static_cast<double>(v.value.wide)) : v.value, v.range}, DType::F32);
+  if (v.value.is_literal())
+    return literal_as(
+        {v.value.kind == Value::Kind::Int ? Value::floating(static_cast<double>(v.value.wide)) : v.value, v.range},
+        DType::F32);
   DType t = type_of(v.value).dtype;
   if (is_arith_float(t)) return v.value;
-  return error(is_float(t) ? DiagKind::NarrowFloatArithmetic : DiagKind::TypeMismatch, v.range, fmt::format("{} takes floats, but this is {}", f, describe(v.value)), "convert first: `x as f32`");
+  return error(is_float(t) ? DiagKind::NarrowFloatArithmetic : DiagKind::TypeMismatch, v.range,
+               fmt::format("{} takes floats, but this is {}", f, describe(v.value)), "convert first: `x as f32`");
 }
 
-bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self, const std::shared_ptr<Scope>& scope) {
+bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self,
+                              const std::shared_ptr<Scope>& scope) {
   const ast::Function& f = *closure.function;
   std::vector<std::optional<Ranged>> given(f.params.size());
   bool good = true;
@@ -237,7 +268,8 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
   for (const ast::Param& p : f.params) least += p.default_value == nullptr;
   auto put = [&](const ast::Expr& x) {
     Ranged v = eval_ranged(x);
-    if (v.value.kind == Value::Kind::Void) v.value = error(DiagKind::TypeMismatch, x.range, "this call returns nothing");
+    if (v.value.kind == Value::Kind::Void)
+      v.value = error(DiagKind::TypeMismatch, x.range, "this call returns nothing");
     if (closure.floats && !(!frames_.empty() && frames_.back().prelude)) v.value = float_argument(closure, v);
     if (v.value.is_poison()) good = false;
     if (positional < given.size()) given[positional] = v;
@@ -256,14 +288,17 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
     good = good && !v.value.is_poison();
     if (it == names.end()) {
       std::string near = nearest_name(a.name->text, names);
-      error(DiagKind::UnknownArgument, a.name->range, fmt::format("{} has no parameter '{}'", f.name.text, a.name->text),
+      error(DiagKind::UnknownArgument, a.name->range,
+            fmt::format("{} has no parameter '{}'", f.name.text, a.name->text),
             near.empty() ? "" : fmt::format("did you mean `{}`?", near), {{f.name.range, "it is declared here"}});
       good = false;
       continue;
     }
     std::optional<Ranged>& slot = given[static_cast<size_t>(it - names.begin())];
     if (slot) {
-      error(DiagKind::DuplicateArgument, a.name->range, fmt::format("the argument '{}' of {} is given twice", a.name->text, f.name.text), {}, {{slot->range, "it is given here already"}});
+      error(DiagKind::DuplicateArgument, a.name->range,
+            fmt::format("the argument '{}' of {} is given twice", a.name->text, f.name.text), {},
+            {{slot->range, "it is given here already"}});
       good = false;
       continue;
     }
@@ -272,12 +307,17 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
   std::vector<Note> declared;
   if (!closure.prelude) declared.push_back({f.name.range, "it is declared here"});
   if (positional > given.size()) {
-    error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes {}, but got {}", f.name.text, expected_count(least, given.size()), positional), {}, declared);
+    error(DiagKind::ArgumentCount, e.range,
+          fmt::format("{} takes {}, but got {}", f.name.text, expected_count(least, given.size()), positional), {},
+          declared);
     return false;
   }
   for (size_t i = 0; i < given.size(); ++i)
     if (!given[i] && !f.params[i].default_value) {
-      error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes {}, but '{}' is missing", f.name.text, expected_count(least, given.size()), f.params[i].name.text), {}, declared);
+      error(DiagKind::ArgumentCount, e.range,
+            fmt::format("{} takes {}, but '{}' is missing", f.name.text, expected_count(least, given.size()),
+                        f.params[i].name.text),
+            {}, declared);
       return false;
     }
   if (!good) return false;
@@ -290,7 +330,9 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
     Value v = given[i]->value;
     if (p.type) v = check_annotation(*given[i], *p.type, fmt::format("the parameter '{}'", p.name.text));
     if (p.is_const && !v.is_poison() && !known(v) && v.kind != Value::Kind::Type && v.kind != Value::Kind::String)
-      v = error(DiagKind::NotConstant, given[i]->range, fmt::format("the parameter '{}' must be known at compile time", p.name.text), {}, {{p.name.range, "it is `const`"}});
+      v = error(DiagKind::NotConstant, given[i]->range,
+                fmt::format("the parameter '{}' must be known at compile time", p.name.text), {},
+                {{p.name.range, "it is `const`"}});
     good = good && !v.is_poison();
     if (closure.prelude) {
       Variable variable;
@@ -308,12 +350,15 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
 
 Value Evaluator::call_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self) {
   const ast::Function& f = *closure.function;
-  if (!e.type_args.empty()) return error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes no type in `<>`", f.name.text), "pass the type as an argument");
+  if (!e.type_args.empty())
+    return error(DiagKind::ArgumentCount, e.range, fmt::format("{} takes no type in `<>`", f.name.text),
+                 "pass the type as an argument");
   for (size_t i = 0; i < frames_.size(); ++i) {
     if (frames_[i].function != &f) continue;
     std::string cycle;
     for (size_t j = i; j < frames_.size(); ++j) cycle += frames_[j].function->name.text + " -> ";
-    return error(DiagKind::Recursion, e.range, fmt::format("{} calls itself: {}{}", f.name.text, cycle, f.name.text), "functions are inlined; write a loop", {{f.name.range, "it is declared here"}});
+    return error(DiagKind::Recursion, e.range, fmt::format("{} calls itself: {}{}", f.name.text, cycle, f.name.text),
+                 "functions are inlined; write a loop", {{f.name.range, "it is declared here"}});
   }
   if (frames_.size() >= max_call_depth) return error(DiagKind::Recursion, e.range, "calls are nested too deeply");
   auto scope = std::make_shared<Scope>();
@@ -334,9 +379,11 @@ Value Evaluator::call_function(const Closure& closure, const ast::Expr& e, const
   Flow flow = eval_block(f.body);
   Value result = hidden("%value")->value;
   if (result.kind == Value::Kind::Void && !f.results.empty() && !stopped_)
-    result = error(DiagKind::MissingReturn, f.name.range, fmt::format("{} declares a result and returns none", f.name.text));
+    result =
+        error(DiagKind::MissingReturn, f.name.range, fmt::format("{} declares a result and returns none", f.name.text));
   else if (result.kind != Value::Kind::Void && flow.falls && !result.is_poison())
-    result = error(DiagKind::MissingReturn, f.name.range, fmt::format("{} does not return a value on every path", f.name.text), "add a `return` at the end");
+    result = error(DiagKind::MissingReturn, f.name.range,
+                   fmt::format("{} does not return a value on every path", f.name.text), "add a `return` at the end");
   scope_ = outside;
   loop_depth_ = outside_loops;
   frames_.pop_back();

@@ -14,7 +14,8 @@ void collect(const ast::Block& block, size_t from, bool in_loop, std::set<std::s
   using Kind = ast::Stmt::Kind;
   auto target_name = [&](const ast::Expr& t) {
     if (t.kind == ast::Expr::Kind::NameRef) names.insert(t.name.text);
-    if (t.kind == ast::Expr::Kind::Index && t.operands[0]->kind == ast::Expr::Kind::NameRef) names.insert(t.operands[0]->name.text);
+    if (t.kind == ast::Expr::Kind::Index && t.operands[0]->kind == ast::Expr::Kind::NameRef)
+      names.insert(t.operands[0]->name.text);
   };
   for (size_t i = from; i < block.size(); ++i) {
     const ast::Stmt& s = *block[i];
@@ -103,10 +104,14 @@ Value Evaluator::eval_condition(const ast::Expr& e) {
   Value v = eval(e);
   if (v.is_poison()) return v;
   if (is_tile(v))
-    return error(DiagKind::TileCondition, e.range, fmt::format("the condition is {}: one value for each element", describe(v)),
+    return error(DiagKind::TileCondition, e.range,
+                 fmt::format("the condition is {}: one value for each element", describe(v)),
                  "choose by element with where(condition, a, b), or reduce it with any(...) or all(...)");
-  bool boolean = (v.kind == Value::Kind::Const || v.is_runtime()) && !is_view(v) && !is_ptr(v) && is_bool(type_of(v).dtype);
-  if (!boolean) return error(DiagKind::NonBoolCondition, e.range, fmt::format("the condition must be bool, but this is {}", describe(v)), "compare it: `x != 0`");
+  bool boolean =
+      (v.kind == Value::Kind::Const || v.is_runtime()) && !is_view(v) && !is_ptr(v) && is_bool(type_of(v).dtype);
+  if (!boolean)
+    return error(DiagKind::NonBoolCondition, e.range,
+                 fmt::format("the condition must be bool, but this is {}", describe(v)), "compare it: `x != 0`");
   return v;
 }
 
@@ -126,6 +131,10 @@ void Evaluator::merge(ir::OpId op, const std::vector<Variable*>& variables, Bran
     }
     if (x.kind == Value::Kind::Void && y.kind == Value::Kind::Void) {
       variables[i]->value = x;
+      continue;
+    }
+    if (variables[i]->role != Variable::Role::Hidden && (x.kind == Value::Kind::Void || y.kind == Value::Kind::Void)) {
+      variables[i]->value = Value::nothing();  // the function ends behind this: nobody reads it
       continue;
     }
     if (same_value(x, y)) {
@@ -169,8 +178,14 @@ void Evaluator::merge(ir::OpId op, const std::vector<Variable*>& variables, Bran
     b_.set_block(b.block);
     if (y.kind == Value::Kind::Void) y = blank(x);
     if (!can_flatten(x) || !can_flatten(y) || !same_type(x, y)) {
-      if (is_result) error(DiagKind::BranchMismatch, range, fmt::format("one branch returns {}, the other {}", describe(x), describe(y)), "give both the same type and shape");
-      else error(DiagKind::BranchMismatch, range, fmt::format("a variable is {} in one branch and {} in the other", describe(x), describe(y)), {}, {{variables[i]->range, "it is defined here"}});
+      if (is_result)
+        error(DiagKind::BranchMismatch, range,
+              fmt::format("one branch returns {}, the other {}", describe(x), describe(y)),
+              "give both the same type and shape");
+      else
+        error(DiagKind::BranchMismatch, range,
+              fmt::format("a variable is {} in one branch and {} in the other", describe(x), describe(y)), {},
+              {{variables[i]->range, "it is defined here"}});
       variables[i]->value = Value::poison();
       continue;
     }
@@ -242,7 +257,8 @@ Flow Evaluator::eval_if(const ast::Stmt& s, const ast::Block& block, size_t next
     b_.set_block(open.block);
     // A path of the open branch may have left as well.
     Value left = open.flow.exits ? exit_condition() : Value::boolean(false);
-    Flow rest = guarded(negate_bool({left, s.range}), assigned_names(block, next), [&] { return eval_block(block, next); });
+    Flow rest =
+        guarded(negate_bool({left, s.range}), assigned_names(block, next), [&] { return eval_block(block, next); });
     open.values = snapshot(variables);
     flow = {rest.falls, true};
     *consumed = true;

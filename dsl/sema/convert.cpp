@@ -13,15 +13,15 @@ constexpr int64_t max_elements = int64_t{1} << 20;
 
 }  // namespace
 
-ir::Type Evaluator::type_of(const Value& v) const {
-  return v.is_runtime() ? k_.type(v.id) : ir::Type::scalar(v.dtype);
-}
+ir::Type Evaluator::type_of(const Value& v) const { return v.is_runtime() ? k_.type(v.id) : ir::Type::scalar(v.dtype); }
 
 ir::Shape Evaluator::shape_of(const Value& v) const { return v.is_runtime() ? k_.type(v.id).shape : ir::Shape{}; }
 
 Value Evaluator::default_typed(Value v) {
   if (v.kind == Value::Kind::Int) {
-    DType t = holds_integer(DType::I32, v.wide) ? DType::I32 : holds_integer(DType::I64, v.wide) ? DType::I64 : DType::U64;
+    DType t = holds_integer(DType::I32, v.wide)   ? DType::I32
+              : holds_integer(DType::I64, v.wide) ? DType::I64
+                                                  : DType::U64;
     return Value::constant(t, integer_bits(t, v.wide));
   }
   if (v.kind == Value::Kind::Float) return Value::constant(DType::F32, float_bits(DType::F32, v.real));
@@ -42,11 +42,13 @@ Value Evaluator::literal_as(const Ranged& v, DType t, std::string_view where) {
   } else if (is_bool(t)) {
     hint = "write `true` or `false`";
   } else if (v.value.kind == Value::Kind::Int && !is_float(t)) {
-    hint = v.value.wide < 0 ? "an unsigned type has no negative values; convert the other operand with `as`" : "convert the other operand to a wider type with `as`";
+    hint = v.value.wide < 0 ? "an unsigned type has no negative values; convert the other operand with `as`"
+                            : "convert the other operand to a wider type with `as`";
   } else {
     hint = "convert the other operand to a wider type with `as`";
   }
-  return error(DiagKind::LiteralOutOfRange, v.range, fmt::format("{} is not a value of {}{}", describe(v.value).substr(4), name(t), where), hint);
+  return error(DiagKind::LiteralOutOfRange, v.range,
+               fmt::format("{} is not a value of {}{}", describe(v.value).substr(4), name(t), where), hint);
 }
 
 bool Evaluator::same_type(const Value& a, const Value& b) const {
@@ -71,11 +73,14 @@ ir::ValueId Evaluator::materialize(const Value& v) {
 }
 
 Value Evaluator::convert(const Value& v, DType t, bool round_to_zero, bool saturate) {
-  if (v.kind == Value::Kind::Const) return Value::constant(t, convert_bits(v.dtype, t, v.bits, round_to_zero, saturate));
+  if (v.kind == Value::Kind::Const)
+    return Value::constant(t, convert_bits(v.dtype, t, v.bits, round_to_zero, saturate));
   if (k_.type(v.id).dtype == t) return v;
   // A tile of one constant value stays one.
   if (const ir::Op* d = k_.def(v.id); d && d->kind == OpKind::Constant)
-    return Value::runtime(b_.constant(k_.type(v.id).with_dtype(t), convert_bits(k_.type(v.id).dtype, t, d->get_bits(AttrKey::Value), round_to_zero, saturate)));
+    return Value::runtime(
+        b_.constant(k_.type(v.id).with_dtype(t),
+                    convert_bits(k_.type(v.id).dtype, t, d->get_bits(AttrKey::Value), round_to_zero, saturate)));
   return Value::runtime(b_.cast(v.id, t, round_to_zero ? "rtz" : "", saturate));
 }
 
@@ -110,9 +115,14 @@ Value Evaluator::assignable(const Ranged& v, DType t, DiagKind kind, const std::
   bool numeric = v.value.kind == Value::Kind::Const || (v.value.is_runtime() && ir_type(v.value).is_value());
   if (numeric && type_of(v.value).dtype == t) return v.value;
   if (v.value.is_runtime() && ir_type(v.value).is_view())
-    return error(DiagKind::ViewNeedsIndex, v.range, "a view is used without indices", "write the elements that you mean: `x[i]`", std::move(notes));
+    return error(DiagKind::ViewNeedsIndex, v.range, "a view is used without indices",
+                 "write the elements that you mean: `x[i]`", std::move(notes));
   return error(kind, v.range, fmt::format("{} takes {}, but this is {}", what, name(t), describe(v.value)),
-               numeric ? fmt::format("convert it: `{} as {}`", text_of(v.range).find(' ') == std::string::npos ? text_of(v.range) : "(" + text_of(v.range) + ")", name(t)) : "",
+               numeric ? fmt::format("convert it: `{} as {}`",
+                                     text_of(v.range).find(' ') == std::string::npos ? text_of(v.range)
+                                                                                     : "(" + text_of(v.range) + ")",
+                                     name(t))
+                       : "",
                std::move(notes));
 }
 
@@ -147,7 +157,8 @@ std::optional<Wide> Evaluator::constant_integer(const Ranged& v, DiagKind kind, 
   if (v.value.is_runtime() && ir_type(v.value).is_scalar() && is_int(ir_type(v.value).dtype)) {
     error(kind, v.range, fmt::format("{} must be known at compile time", what), "make it a `const` parameter");
   } else {
-    error(DiagKind::TypeMismatch, v.range, fmt::format("{} must be an integer, but this is {}", what, describe(v.value)));
+    error(DiagKind::TypeMismatch, v.range,
+          fmt::format("{} must be an integer, but this is {}", what, describe(v.value)));
   }
   return std::nullopt;
 }
@@ -166,7 +177,8 @@ std::optional<bool> Evaluator::eval_constant_bool(const ast::Expr& e, std::strin
     error(DiagKind::NotConstant, e.range, fmt::format("{} must be known at compile time", what),
           "for a condition on run-time values leave `static` out");
   } else {
-    error(DiagKind::NonBoolCondition, e.range, fmt::format("{} must be bool, but this is {}", what, describe(v)), "compare it: `x != 0`");
+    error(DiagKind::NonBoolCondition, e.range, fmt::format("{} must be bool, but this is {}", what, describe(v)),
+          "compare it: `x != 0`");
   }
   return std::nullopt;
 }
@@ -176,7 +188,9 @@ bool Evaluator::check_shape(const ir::Shape& s, Range range) {
   for (int64_t d : s) {
     elements *= d;
     if (elements > max_elements) {
-      error(DiagKind::BadExtent, range, fmt::format("a tile of {} has more than {} elements", ir::to_string(s), max_elements), "use smaller blocks and a loop");
+      error(DiagKind::BadExtent, range,
+            fmt::format("a tile of {} has more than {} elements", ir::to_string(s), max_elements),
+            "use smaller blocks and a loop");
       return false;
     }
   }
@@ -185,7 +199,8 @@ bool Evaluator::check_shape(const ir::Shape& s, Range range) {
 
 std::optional<ir::Shape> Evaluator::shape_from(const std::vector<Ranged>& extents, Range whole) {
   if (extents.size() > max_rank) {
-    error(DiagKind::RankTooLarge, whole, fmt::format("a tile of {} dimensions, where at most {} are allowed", extents.size(), max_rank));
+    error(DiagKind::RankTooLarge, whole,
+          fmt::format("a tile of {} dimensions, where at most {} are allowed", extents.size(), max_rank));
     return std::nullopt;
   }
   ir::Shape s;
@@ -193,8 +208,9 @@ std::optional<ir::Shape> Evaluator::shape_from(const std::vector<Ranged>& extent
   for (const Ranged& e : extents) {
     std::optional<Wide> w = constant_integer(e, DiagKind::NonConstantShape, "the extent of a tile");
     if (w && (*w < 1 || *w > max_elements)) {
-      error(DiagKind::BadExtent, e.range, *w < 1 ? fmt::format("the extent of a tile is {}, but must be positive", to_text(*w))
-                                                 : fmt::format("the extent {} is more than {}", to_text(*w), max_elements));
+      error(DiagKind::BadExtent, e.range,
+            *w < 1 ? fmt::format("the extent of a tile is {}, but must be positive", to_text(*w))
+                   : fmt::format("the extent {} is more than {}", to_text(*w), max_elements));
       w.reset();
     }
     good = good && w;
@@ -209,7 +225,8 @@ std::optional<int64_t> Evaluator::axis_of(const Ranged& v, unsigned rank) {
   if (!w) return std::nullopt;
   Wide axis = *w < 0 ? *w + rank : *w;
   if (axis < 0 || axis >= rank) {
-    error(DiagKind::AxisOutOfRange, v.range, fmt::format("axis {} of a tile with {} dimension{}", to_text(*w), rank, rank == 1 ? "" : "s"),
+    error(DiagKind::AxisOutOfRange, v.range,
+          fmt::format("axis {} of a tile with {} dimension{}", to_text(*w), rank, rank == 1 ? "" : "s"),
           rank == 0 ? "" : fmt::format("axes go from 0 to {}", rank - 1));
     return std::nullopt;
   }

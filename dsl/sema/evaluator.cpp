@@ -5,7 +5,12 @@
 namespace tile::sema {
 
 Evaluator::Evaluator(const Program& program, const SpecializeOptions& options, ir::Kernel& kernel, Diagnostics& diags)
-    : program_(program), files_(program.impl()), options_(options), k_(kernel), b_(kernel, kernel.body), diags_(diags) {}
+    : program_(program),
+      files_(program.impl()),
+      options_(options),
+      k_(kernel),
+      b_(kernel, kernel.body),
+      diags_(diags) {}
 
 Value Evaluator::error(DiagKind kind, Range range, std::string message, std::string hint, std::vector<Note> notes) {
   // A mistake inside of a prelude function is the caller's: the caret goes to the call.
@@ -26,24 +31,43 @@ Value Evaluator::error(DiagKind kind, Range range, std::string message, std::str
   return Value::poison();
 }
 
+bool Evaluator::too_deep(Range range) {
+  constexpr unsigned max_depth = 1100;
+  if (depth_ <= max_depth) return false;
+  error(DiagKind::NestingTooDeep, range, "expressions, blocks and calls are nested too deeply",
+        "split it into several statements");
+  stopped_ = true;
+  return true;
+}
+
 std::string Evaluator::describe(const Value& v) const {
   switch (v.kind) {
-    case Value::Kind::Poison: return "an unknown value";
-    case Value::Kind::Void: return "nothing";
-    case Value::Kind::Int: return "the literal " + to_text(v.wide);
-    case Value::Kind::Float: return "the literal " + float_text(v.real);
-    case Value::Kind::Const: return std::string(name(v.dtype));
-    case Value::Kind::String: return "a string";
-    case Value::Kind::Type: return fmt::format("the type {}", name(v.dtype));
-    case Value::Kind::Runtime: return ir::to_string(k_.type(v.id));
+    case Value::Kind::Poison:
+      return "an unknown value";
+    case Value::Kind::Void:
+      return "nothing";
+    case Value::Kind::Int:
+      return "the literal " + to_text(v.wide);
+    case Value::Kind::Float:
+      return "the literal " + float_text(v.real);
+    case Value::Kind::Const:
+      return std::string(name(v.dtype));
+    case Value::Kind::String:
+      return "a string";
+    case Value::Kind::Type:
+      return fmt::format("the type {}", name(v.dtype));
+    case Value::Kind::Runtime:
+      return ir::to_string(k_.type(v.id));
     case Value::Kind::Tuple:
     case Value::Kind::List: {
       std::string s;
       for (const Value& item : v.items) s += (s.empty() ? "" : ", ") + describe(item);
       return v.kind == Value::Kind::Tuple ? fmt::format("({})", s) : fmt::format("[{}]", s);
     }
-    case Value::Kind::Function: return fmt::format("the function {}", v.closure->function->name.text);
-    case Value::Kind::Builtin: return fmt::format("the function {}", v.text);
+    case Value::Kind::Function:
+      return fmt::format("the function {}", v.closure->function->name.text);
+    case Value::Kind::Builtin:
+      return fmt::format("the function {}", v.text);
   }
   return "";
 }

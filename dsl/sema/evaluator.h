@@ -34,7 +34,7 @@ struct CallArgs {
   std::vector<Arg> args;  // in the order of the row's parameters
   std::vector<Arg> rest;  // what `...` takes
   std::vector<DType> types;
-  bool method = false;    // x.f(...): args[0] is x
+  bool method = false;  // x.f(...): args[0] is x
   const Arg& operator[](size_t i) const { return args[i]; }
   Ranged ranged(size_t i) const { return {args[i].value, args[i].range}; }
 };
@@ -179,7 +179,8 @@ class Evaluator {
   Value call_elementwise(std::string_view spelling, const ast::Expr& e, const ast::Expr* self);
   Value float_argument(const Closure& closure, const Ranged& v);
   Value call_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self);
-  bool bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self, const std::shared_ptr<Scope>& scope);
+  bool bind_function(const Closure& closure, const ast::Expr& e, const ast::Expr* self,
+                     const std::shared_ptr<Scope>& scope);
   Value call_value(const Value& f, const ast::Expr& e, const ast::Expr* self, Range callee);
 
   // --- statements [stmt.cpp]
@@ -267,7 +268,15 @@ class Evaluator {
   std::map<uint32_t, std::vector<Value>> view_extents_;
   unsigned loop_depth_ = 0;  // run-time loops around the current statement in the current function
   size_t unrolled_ops_limit_ = 100000;
-  bool stopped_ = false;     // a limit was exceeded: nothing further is evaluated
+  // Nesting of expressions, blocks and calls around the current place; bounded, so that the stack is.
+  struct Deeper {
+    unsigned& depth;
+    explicit Deeper(unsigned& d) : depth(d) { ++depth; }
+    ~Deeper() { --depth; }
+  };
+  bool too_deep(Range range);
+  unsigned depth_ = 0;
+  bool stopped_ = false;  // a limit was exceeded: nothing further is evaluated
 };
 
 }  // namespace tile::sema

@@ -6,23 +6,37 @@
 namespace tile::sema {
 
 Value Evaluator::eval(const ast::Expr& e) {
-  if (stopped_) return Value::poison();
+  Deeper deeper(depth_);
+  if (stopped_ || too_deep(e.range)) return Value::poison();
   using Kind = ast::Expr::Kind;
   switch (e.kind) {
-    case Kind::Int: return Value::integer(static_cast<Wide>(e.int_value));
-    case Kind::Float: return Value::floating(e.float_value);
-    case Kind::Bool: return Value::boolean(e.bool_value);
-    case Kind::String: return Value::string(e.text);
-    case Kind::NameRef: return eval_name(e);
-    case Kind::Unary: return eval_unary(e);
-    case Kind::Binary: return eval_binary(e);
-    case Kind::Cast: return eval_cast(e);
-    case Kind::Call: return eval_call(e);
-    case Kind::Create: return eval_create(e);
-    case Kind::Index: return eval_index(e);
-    case Kind::Member: return eval_member(e);
+    case Kind::Int:
+      return Value::integer(static_cast<Wide>(e.int_value));
+    case Kind::Float:
+      return Value::floating(e.float_value);
+    case Kind::Bool:
+      return Value::boolean(e.bool_value);
+    case Kind::String:
+      return Value::string(e.text);
+    case Kind::NameRef:
+      return eval_name(e);
+    case Kind::Unary:
+      return eval_unary(e);
+    case Kind::Binary:
+      return eval_binary(e);
+    case Kind::Cast:
+      return eval_cast(e);
+    case Kind::Call:
+      return eval_call(e);
+    case Kind::Create:
+      return eval_create(e);
+    case Kind::Index:
+      return eval_index(e);
+    case Kind::Member:
+      return eval_member(e);
     case Kind::Tuple:
-    case Kind::List: return eval_list(e);
+    case Kind::List:
+      return eval_list(e);
   }
   return Value::poison();
 }
@@ -48,13 +62,15 @@ Value Evaluator::eval_unary(const ast::Expr& e) {
   Ranged v = eval_ranged(*e.operands[0]);
   if (v.value.is_poison()) return v.value;
   if (e.op == "!") {
-    bool boolean = !v.value.is_literal() && v.value.is_numeric() && !is_view(v.value) && !is_ptr(v.value) && is_bool(type_of(v.value).dtype);
+    bool boolean = !v.value.is_literal() && v.value.is_numeric() && !is_view(v.value) && !is_ptr(v.value) &&
+                   is_bool(type_of(v.value).dtype);
     if (!boolean)
       return error(DiagKind::TypeMismatch, v.range, fmt::format("`!` takes a bool, but this is {}", describe(v.value)),
                    "compare with zero: `x == 0`; all bits are inverted by `~x`");
     return negate_bool({v.value, e.range});
   }
-  if (e.op == "~" && !v.value.is_literal() && v.value.is_numeric() && !is_view(v.value) && is_bool(type_of(v.value).dtype))
+  if (e.op == "~" && !v.value.is_literal() && v.value.is_numeric() && !is_view(v.value) &&
+      is_bool(type_of(v.value).dtype))
     return no_such_operation("not", DType::Bool, {v}, e.range);
   return elementwise(e.op == "~" ? "not" : "neg", {v}, e.range);
 }
@@ -63,8 +79,11 @@ Value Evaluator::eval_logical(const ast::Expr& e) {
   bool is_and = e.op == "&&";
   auto check = [&](const Ranged& v) {
     if (v.value.is_poison()) return false;
-    bool good = (v.value.kind == Value::Kind::Const || v.value.is_runtime()) && !is_view(v.value) && !is_ptr(v.value) && is_bool(type_of(v.value).dtype);
-    if (!good) error(DiagKind::TypeMismatch, v.range, fmt::format("`{}` takes bools, but this is {}", e.op, describe(v.value)), "compare it: `x != 0`");
+    bool good = (v.value.kind == Value::Kind::Const || v.value.is_runtime()) && !is_view(v.value) && !is_ptr(v.value) &&
+                is_bool(type_of(v.value).dtype);
+    if (!good)
+      error(DiagKind::TypeMismatch, v.range, fmt::format("`{}` takes bools, but this is {}", e.op, describe(v.value)),
+            "compare it: `x != 0`");
     return good;
   };
   Ranged a = eval_ranged(*e.operands[0]);
@@ -102,19 +121,24 @@ Value Evaluator::eval_binary(const ast::Expr& e) {
 }
 
 std::optional<DType> Evaluator::eval_dtype(const ast::TypeExpr& t) {
-  if (t.kind == ast::TypeExpr::Kind::Named || t.kind == ast::TypeExpr::Kind::Shaped || t.kind == ast::TypeExpr::Kind::Ptr) {
+  if (t.kind == ast::TypeExpr::Kind::Named || t.kind == ast::TypeExpr::Kind::Shaped ||
+      t.kind == ast::TypeExpr::Kind::Ptr) {
     if (Variable* v = lookup(t.name.text)) {
       Value value = read(*v, t.name.range);
       if (value.kind == Value::Kind::Type) return value.dtype;
       if (!value.is_poison())
-        error(DiagKind::UnknownType, t.name.range, fmt::format("'{}' is not a type but {}", t.name.text, describe(value)), {}, {{v->range, "it is defined here"}});
+        error(DiagKind::UnknownType, t.name.range,
+              fmt::format("'{}' is not a type but {}", t.name.text, describe(value)), {},
+              {{v->range, "it is defined here"}});
       return std::nullopt;
     }
     if (std::optional<DType> d = parse_dtype(t.name.text)) return d;
     std::string hint;
     std::vector<std::string> names;
     for (const DTypeInfo& row : dtype_table) {
-      if (!row.triton_name.empty() && (row.triton_name == t.name.text || "tl::" + std::string(row.triton_name) == t.name.text)) hint = fmt::format("write `{}`", row.name);
+      if (!row.triton_name.empty() &&
+          (row.triton_name == t.name.text || "tl::" + std::string(row.triton_name) == t.name.text))
+        hint = fmt::format("write `{}`", row.name);
       names.emplace_back(row.name);
     }
     if (t.name.text == "int") hint = "write `i32`";
@@ -123,7 +147,8 @@ std::optional<DType> Evaluator::eval_dtype(const ast::TypeExpr& t) {
     if (t.name.text == "half") hint = "write `f16`";
     if (t.name.text == "constexpr") hint = "write `const NAME: i32`";
     if (hint.empty())
-      if (std::string near = nearest_name(t.name.text, names); !near.empty()) hint = fmt::format("did you mean `{}`?", near);
+      if (std::string near = nearest_name(t.name.text, names); !near.empty())
+        hint = fmt::format("did you mean `{}`?", near);
     error(DiagKind::UnknownType, t.name.range, fmt::format("unknown type '{}'", t.name.text), hint);
     return std::nullopt;
   }
@@ -135,18 +160,25 @@ Value Evaluator::eval_cast(const ast::Expr& e) {
   Ranged v = eval_ranged(*e.operands[0]);
   std::optional<DType> t;
   if (e.type.kind == ast::TypeExpr::Kind::Named) t = eval_dtype(e.type);
-  else error(DiagKind::CannotConvert, e.type.range, "`as` converts the elements: it takes a scalar type", "write `x as f16`; shapes are changed by reshape and broadcast_to");
+  else
+    error(DiagKind::CannotConvert, e.type.range, "`as` converts the elements: it takes a scalar type",
+          "write `x as f16`; shapes are changed by reshape and broadcast_to");
   bool rtz = false, saturate = true;
   for (const ast::Name& option : e.cast_options) {
     if (option.text == "rtz") rtz = true;
     else if (option.text == "nosat") saturate = false;
     else if (option.text != "rtne")
-      error(DiagKind::BadArgument, option.range, fmt::format("unknown option '{}' of `as`", option.text), "options are rtne, rtz and nosat");
+      error(DiagKind::BadArgument, option.range, fmt::format("unknown option '{}' of `as`", option.text),
+            "options are rtne, rtz and nosat");
   }
   if (v.value.is_poison() || !t) return Value::poison();
   bool good = v.value.is_numeric() && !is_view(v.value) && !is_ptr(v.value);
-  if (is_view(v.value)) return error(DiagKind::ViewNeedsIndex, v.range, "a view is converted without indices", "write the elements that you mean: `x[i]`");
-  if (!good) return error(DiagKind::CannotConvert, v.range, fmt::format("{} cannot be converted to {}", describe(v.value), name(*t)));
+  if (is_view(v.value))
+    return error(DiagKind::ViewNeedsIndex, v.range, "a view is converted without indices",
+                 "write the elements that you mean: `x[i]`");
+  if (!good)
+    return error(DiagKind::CannotConvert, v.range,
+                 fmt::format("{} cannot be converted to {}", describe(v.value), name(*t)));
   b_.range = e.range;
   if (v.value.kind == Value::Kind::Int) {
     DType from = holds_integer(DType::I64, v.value.wide) ? DType::I64 : DType::U64;
@@ -161,7 +193,8 @@ Value Evaluator::eval_member(const ast::Expr& e) {
   Ranged v = eval_ranged(*e.operands[0]);
   if (v.value.is_poison()) return v.value;
   const std::string& member = e.name.text;
-  if (v.value.is_literal() && (member == "dtype" || member == "shape" || member == "rank")) v.value = default_typed(v.value);
+  if (v.value.is_literal() && (member == "dtype" || member == "shape" || member == "rank"))
+    v.value = default_typed(v.value);
   bool elements = v.value.is_numeric() && !v.value.is_literal();
   if (member == "dtype" && elements) return Value::type(type_of(v.value).dtype);
   if (member == "shape" && elements) {
@@ -173,19 +206,25 @@ Value Evaluator::eval_member(const ast::Expr& e) {
     }
     return shape;
   }
-  if (member == "rank" && elements) return Value::integer(is_view(v.value) ? ir_type(v.value).view_rank : shape_of(v.value).rank());
+  if (member == "rank" && elements)
+    return Value::integer(is_view(v.value) ? ir_type(v.value).view_rank : shape_of(v.value).rank());
   if (member == "T" && is_tile(v.value)) {
     unsigned rank = shape_of(v.value).rank();
-    if (rank != 2) return error(DiagKind::BadPermutation, e.range, fmt::format("`.T` of {}", describe(v.value)), "it takes two dimensions; for more write trans(x, [0, 2, 1])");
+    if (rank != 2)
+      return error(DiagKind::BadPermutation, e.range, fmt::format("`.T` of {}", describe(v.value)),
+                   "it takes two dimensions; for more write trans(x, [0, 2, 1])");
     ir::Shape s = shape_of(v.value);
     b_.range = e.range;
-    return Value::runtime(b_.make(OpKind::Trans, {v.value.id}, ir_type(v.value).with_shape({s[1], s[0]}), {{AttrKey::Perm, std::vector<int64_t>{1, 0}}}));
+    return Value::runtime(b_.make(OpKind::Trans, {v.value.id}, ir_type(v.value).with_shape({s[1], s[0]}),
+                                  {{AttrKey::Perm, std::vector<int64_t>{1, 0}}}));
   }
   std::string hint;
   if (member == "to") hint = "write `x as TYPE`";
   else if (elements && is_builtin_name(member)) hint = fmt::format("call it: `.{}(...)`", member);
-  else if (std::string near = nearest_name(member, {"dtype", "shape", "rank", "T"}); !near.empty()) hint = fmt::format("did you mean `.{}`?", near);
-  return error(DiagKind::UnknownMember, e.name.range, fmt::format("{} has no member '{}'", describe(v.value), member), hint);
+  else if (std::string near = nearest_name(member, {"dtype", "shape", "rank", "T"}); !near.empty())
+    hint = fmt::format("did you mean `.{}`?", near);
+  return error(DiagKind::UnknownMember, e.name.range, fmt::format("{} has no member '{}'", describe(v.value), member),
+               hint);
 }
 
 Value Evaluator::eval_list(const ast::Expr& e) {
@@ -196,7 +235,8 @@ Value Evaluator::eval_list(const ast::Expr& e) {
     if (!values) return Value::poison();
     for (Wide w : *values) {
       push_scope();
-      declare(e.comprehension->name, Variable::Role::LoopVariable, Value::constant(DType::I32, integer_bits(DType::I32, w)));
+      declare(e.comprehension->name, Variable::Role::LoopVariable,
+              Value::constant(DType::I32, integer_bits(DType::I32, w)));
       list.items.push_back(eval(*e.operands[0]));
       pop_scope();
       if (stopped_ || list.items.back().is_poison()) return Value::poison();
@@ -208,7 +248,8 @@ Value Evaluator::eval_list(const ast::Expr& e) {
     list.items.push_back(eval(*item));
     const Value& v = list.items.back();
     poison |= v.is_poison();
-    if (v.kind == Value::Kind::Void) poison |= error(DiagKind::TypeMismatch, item->range, "this call returns nothing").is_poison();
+    if (v.kind == Value::Kind::Void)
+      poison |= error(DiagKind::TypeMismatch, item->range, "this call returns nothing").is_poison();
   }
   return poison ? Value::poison() : list;
 }
@@ -223,11 +264,15 @@ Value Evaluator::check_annotation(const Ranged& v, const ast::TypeExpr& t, std::
   std::vector<Note> notes = {{t.range, "the type is given here"}};
   if (t.kind == ast::TypeExpr::Kind::Ptr) {
     if (is_ptr(v.value) && ir_type(v.value).dtype == *d) return v.value;
-    return error(DiagKind::TypeMismatch, v.range, fmt::format("{} takes ptr<{}>, but this is {}", what, name(*d), describe(v.value)), {}, notes);
+    return error(DiagKind::TypeMismatch, v.range,
+                 fmt::format("{} takes ptr<{}>, but this is {}", what, name(*d), describe(v.value)), {}, notes);
   }
   if (t.kind == ast::TypeExpr::Kind::Shaped && is_view(v.value)) {
     if (ir_type(v.value).dtype == *d && ir_type(v.value).view_rank == t.extents.size()) return v.value;
-    return error(DiagKind::TypeMismatch, v.range, fmt::format("{} takes a view of {} with {} dimensions, but this is {}", what, name(*d), t.extents.size(), describe(v.value)), {}, notes);
+    return error(DiagKind::TypeMismatch, v.range,
+                 fmt::format("{} takes a view of {} with {} dimensions, but this is {}", what, name(*d),
+                             t.extents.size(), describe(v.value)),
+                 {}, notes);
   }
   ir::Shape shape;
   if (t.kind == ast::TypeExpr::Kind::Shaped) {
@@ -242,8 +287,13 @@ Value Evaluator::check_annotation(const Ranged& v, const ast::TypeExpr& t, std::
   if (typed.is_poison()) return typed;
   if (literal && shape.rank() > 0) return broadcast_to(typed, shape);
   if (!(shape_of(typed) == shape))
-    return error(DiagKind::TypeMismatch, v.range, fmt::format("{} takes {}, but this is {}", what, ir::to_string(ir::Type::tile(*d, shape)), describe(typed)),
-                 shape_of(typed).rank() == 0 ? "make a tile of it: broadcast_to(x, [...])" : shape.rank() == 0 ? "without a type, a parameter takes tiles too" : "", notes);
+    return error(
+        DiagKind::TypeMismatch, v.range,
+        fmt::format("{} takes {}, but this is {}", what, ir::to_string(ir::Type::tile(*d, shape)), describe(typed)),
+        shape_of(typed).rank() == 0 ? "make a tile of it: broadcast_to(x, [...])"
+        : shape.rank() == 0         ? "without a type, a parameter takes tiles too"
+                                    : "",
+        notes);
   return typed;
 }
 

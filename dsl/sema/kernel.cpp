@@ -20,10 +20,12 @@ std::optional<ir::Kernel> specialize(const Program& program, const SpecializeOpt
     if (kernels.empty()) {
       diags.emit(DiagKind::NoKernel, at, "the file has no kernel");
     } else if (options.kernel.empty()) {
-      diags.emit(DiagKind::AmbiguousKernel, at, fmt::format("the file has several kernels: {}", list), fmt::format("choose one: --kernel {}", names.front()));
+      diags.emit(DiagKind::AmbiguousKernel, at, fmt::format("the file has several kernels: {}", list),
+                 fmt::format("choose one: --kernel {}", names.front()));
     } else {
       std::string near = nearest_name(options.kernel, names);
-      diags.emit(DiagKind::NoKernel, at, fmt::format("the file has no kernel '{}'", options.kernel), near.empty() ? fmt::format("it has {}", list) : fmt::format("did you mean `{}`?", near));
+      diags.emit(DiagKind::NoKernel, at, fmt::format("the file has no kernel '{}'", options.kernel),
+                 near.empty() ? fmt::format("it has {}", list) : fmt::format("did you mean `{}`?", near));
     }
     return std::nullopt;
   }
@@ -78,7 +80,8 @@ bool Evaluator::run(const ast::Kernel& kernel) {
   scope->boundary = true;
   scope_ = scope;
   declare_hidden("%return", Value::boolean(false));
-  if (kernel.is_wave) error(DiagKind::BadClause, kernel.header_range, "wave kernels are not part of this version of the language");
+  if (kernel.is_wave)
+    error(DiagKind::BadClause, kernel.header_range, "wave kernels are not part of this version of the language");
   if (bind_constants(kernel)) {
     declare_parameters(kernel);
     declare_views(kernel);
@@ -129,8 +132,11 @@ bool Evaluator::bind_constants(const ast::Kernel& kernel) {
     std::string near = nearest_name(name, names);
     bool run_time = false;
     for (const ast::Param& p : kernel.params) run_time |= p.name.text == name;
-    error(DiagKind::UnknownConst, kernel.name.range, fmt::format("-D {}={}: the kernel {} has no `const` parameter '{}'", name, text, kernel.name.text, name),
-          run_time ? "this parameter gets its value at the launch" : near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+    error(DiagKind::UnknownConst, kernel.name.range,
+          fmt::format("-D {}={}: the kernel {} has no `const` parameter '{}'", name, text, kernel.name.text, name),
+          run_time       ? "this parameter gets its value at the launch"
+          : near.empty() ? ""
+                         : fmt::format("did you mean `{}`?", near));
   }
   for (const ast::Param& p : kernel.params) {
     if (!p.is_const) continue;
@@ -146,11 +152,13 @@ bool Evaluator::bind_constants(const ast::Kernel& kernel) {
       if (t) v = Value::type(*t);
     } else if (p.default_value) {
       Ranged d = eval_ranged(*p.default_value);
-      v = p.type ? check_annotation(d, *p.type, fmt::format("the parameter '{}'", p.name.text)) : default_typed(d.value);
+      v = p.type ? check_annotation(d, *p.type, fmt::format("the parameter '{}'", p.name.text))
+                 : default_typed(d.value);
       if (!v.is_poison() && v.kind != Value::Kind::Const && v.kind != Value::Kind::Type)
         v = error(DiagKind::NotConstant, d.range, "a default value must be known at compile time");
     } else {
-      error(DiagKind::MissingConst, p.name.range, fmt::format("the `const` parameter '{}' has no value", p.name.text), fmt::format("give one: -D {}=...", p.name.text));
+      error(DiagKind::MissingConst, p.name.range, fmt::format("the `const` parameter '{}' has no value", p.name.text),
+            fmt::format("give one: -D {}=...", p.name.text));
     }
     if (v.kind == Value::Kind::Const) k_.constants.emplace_back(p.name.text, constant_text(v.dtype, v.bits));
     if (v.kind == Value::Kind::Type) k_.constants.emplace_back(p.name.text, std::string(name(v.dtype)));
@@ -164,7 +172,8 @@ int64_t Evaluator::alignment(const ast::Param& p, int64_t absent) {
   std::optional<Wide> w = eval_constant_integer(*p.align, DiagKind::NotConstant, "an alignment");
   if (!w) return absent;
   if (*w < 1 || *w > 65536 || (*w & (*w - 1)) != 0) {
-    error(DiagKind::BadParameter, p.align->range, fmt::format("an alignment of {}", to_text(*w)), "it is a power of two, in bytes, up to 65536");
+    error(DiagKind::BadParameter, p.align->range, fmt::format("an alignment of {}", to_text(*w)),
+          "it is a power of two, in bytes, up to 65536");
     return absent;
   }
   return static_cast<int64_t>(*w);
@@ -176,9 +185,11 @@ void Evaluator::declare_parameters(const ast::Kernel& kernel) {
     if (p.is_const) continue;
     Value v;
     if (!p.type) {
-      error(DiagKind::BadParameter, p.name.range, fmt::format("the parameter '{}' of a kernel needs a type", p.name.text), "write a type behind `:`");
+      error(DiagKind::BadParameter, p.name.range,
+            fmt::format("the parameter '{}' of a kernel needs a type", p.name.text), "write a type behind `:`");
     } else if (p.type->kind == ast::TypeExpr::Kind::Type) {
-      error(DiagKind::BadParameter, p.range, fmt::format("the type parameter '{}' must be `const`", p.name.text), fmt::format("write `const {}: type`", p.name.text));
+      error(DiagKind::BadParameter, p.range, fmt::format("the type parameter '{}' must be `const`", p.name.text),
+            fmt::format("write `const {}: type`", p.name.text));
     } else if (std::optional<DType> t = eval_dtype(*p.type)) {
       ir::Param param;
       param.name = p.name.text;
@@ -187,19 +198,28 @@ void Evaluator::declare_parameters(const ast::Kernel& kernel) {
       param.wide = p.wide;
       bool pointer = p.type->kind == ast::TypeExpr::Kind::Ptr, view = p.type->kind == ast::TypeExpr::Kind::Shaped;
       if (!pointer && !view && (p.noalias || p.align || p.wide || p.has_strides))
-        error(DiagKind::BadParameter, p.range, fmt::format("the scalar '{}' takes no memory properties", p.name.text), "noalias, align, wide and stride belong to views and pointers");
+        error(DiagKind::BadParameter, p.range, fmt::format("the scalar '{}' takes no memory properties", p.name.text),
+              "noalias, align, wide and stride belong to views and pointers");
       if (pointer && is_packed(*t))
-        error(DiagKind::PackedPointer, p.type->range, fmt::format("a pointer to {}, which is narrower than a byte", name(*t)), "declare a view");
+        error(DiagKind::PackedPointer, p.type->range,
+              fmt::format("a pointer to {}, which is narrower than a byte", name(*t)), "declare a view");
       else if (!pointer && !view && is_float(*t) && !is_arith_float(*t))
-        error(DiagKind::BadParameter, p.type->range, fmt::format("a scalar parameter of type {}", name(*t)), "pass u8 and bitcast it, or a view");
-      if (pointer && p.has_strides) error(DiagKind::BadParameter, p.range, "a pointer has no strides", "declare a view: `x: f32[M, N] stride (ld, 1)`");
+        error(DiagKind::BadParameter, p.type->range, fmt::format("a scalar parameter of type {}", name(*t)),
+              "pass u8 and bitcast it, or a view");
+      if (pointer && p.has_strides)
+        error(DiagKind::BadParameter, p.range, "a pointer has no strides",
+              "declare a view: `x: f32[M, N] stride (ld, 1)`");
       if (pointer || view) param.align = alignment(p, view ? 16 : buffer_bytes(*t));
-      if ((pointer || view) && p.default_value) error(DiagKind::BadParameter, p.default_value->range, fmt::format("a default value of the {} '{}'", view ? "view" : "pointer", p.name.text));
+      if ((pointer || view) && p.default_value)
+        error(DiagKind::BadParameter, p.default_value->range,
+              fmt::format("a default value of the {} '{}'", view ? "view" : "pointer", p.name.text));
       param.is_view = view;
       if (!pointer && !view && p.default_value) {
-        Value d = assignable(eval_ranged(*p.default_value), *t, DiagKind::TypeMismatch, fmt::format("the parameter '{}'", p.name.text));
+        Value d = assignable(eval_ranged(*p.default_value), *t, DiagKind::TypeMismatch,
+                             fmt::format("the parameter '{}'", p.name.text));
         if (d.kind == Value::Kind::Const) param.default_value = constant_text(d.dtype, d.bits);
-        else if (!d.is_poison()) error(DiagKind::NotConstant, p.default_value->range, "a default value must be known at compile time");
+        else if (!d.is_poison())
+          error(DiagKind::NotConstant, p.default_value->range, "a default value must be known at compile time");
       }
       v = Value::runtime(k_.add_param(std::move(param), pointer || view ? ir::Type::ptr(*t) : ir::Type::scalar(*t)));
     }
@@ -215,11 +235,14 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
   size_t rank = p.type->extents.size();
   variable->value = Value::poison();
   if (rank > 4) {
-    error(DiagKind::RankTooLarge, p.type->range, fmt::format("a view of {} dimensions, where at most 4 are allowed", rank));
+    error(DiagKind::RankTooLarge, p.type->range,
+          fmt::format("a view of {} dimensions, where at most 4 are allowed", rank));
     return;
   }
   if (p.has_strides && p.strides.size() != rank) {
-    error(DiagKind::StrideCount, p.range, fmt::format("{} stride{} for {} dimension{}", p.strides.size(), p.strides.size() == 1 ? "" : "s", rank, rank == 1 ? "" : "s"));
+    error(DiagKind::StrideCount, p.range,
+          fmt::format("{} stride{} for {} dimension{}", p.strides.size(), p.strides.size() == 1 ? "" : "s", rank,
+                      rank == 1 ? "" : "s"));
     return;
   }
   b_.range = p.range;
@@ -227,8 +250,11 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
     Ranged v = eval_ranged(e);
     if (v.value.is_poison()) return v.value;
     v.value = default_typed(v.value);
-    bool integer = (v.value.kind == Value::Kind::Const || (v.value.is_runtime() && ir_type(v.value).is_scalar())) && is_int(type_of(v.value).dtype);
-    return integer ? v.value : error(DiagKind::TypeMismatch, e.range, fmt::format("{} of a view must be an integer, but this is {}", what, describe(v.value)));
+    bool integer = (v.value.kind == Value::Kind::Const || (v.value.is_runtime() && ir_type(v.value).is_scalar())) &&
+                   is_int(type_of(v.value).dtype);
+    return integer ? v.value
+                   : error(DiagKind::TypeMismatch, e.range,
+                           fmt::format("{} of a view must be an integer, but this is {}", what, describe(v.value)));
   };
   std::vector<Value> extents, strides;
   for (const ast::ExprPtr& e : p.type->extents) {
@@ -236,11 +262,13 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
     if (e->kind == ast::Expr::Kind::NameRef && !lookup(e->name.text) && !is_builtin_name(e->name.text)) {
       ir::Param param;
       param.name = e->name.text;
-      declare(e->name, Variable::Role::Parameter, Value::runtime(k_.add_param(std::move(param), ir::Type::scalar(DType::I32))));
+      declare(e->name, Variable::Role::Parameter,
+              Value::runtime(k_.add_param(std::move(param), ir::Type::scalar(DType::I32))));
     }
     Value v = scalar(*e, "an extent");
     if (v.kind == Value::Kind::Const && bits_to_wide(v.dtype, v.bits) < 1)
-      v = error(DiagKind::BadExtent, e->range, fmt::format("the extent of a view is {}, but must be positive", constant_text(v.dtype, v.bits)));
+      v = error(DiagKind::BadExtent, e->range,
+                fmt::format("the extent of a view is {}, but must be positive", constant_text(v.dtype, v.bits)));
     if (v.is_poison()) return;
     extents.push_back(std::move(v));
   }
@@ -252,7 +280,10 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
     strides.assign(rank, Value::constant(DType::I32, 1));
     for (size_t d = rank - 1; d-- > 0;) {
       if (d + 2 == rank) strides[d] = extents[d + 1];
-      else strides[d] = elementwise("mul", {{convert(extents[d + 1], DType::I64), p.range}, {convert(strides[d + 1], DType::I64), p.range}}, p.range);
+      else
+        strides[d] = elementwise(
+            "mul", {{convert(extents[d + 1], DType::I64), p.range}, {convert(strides[d + 1], DType::I64), p.range}},
+            p.range);
     }
   }
   ir::Param& param = k_.params[index];
@@ -264,7 +295,8 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
     param.strides.push_back(*s);
   }
   if (is_packed(t) && !(strides[rank - 1].kind == Value::Kind::Const && strides[rank - 1].bits == 1)) {
-    error(DiagKind::BadParameter, p.range, fmt::format("a view of {} needs stride 1 in its last dimension", name(t)), "elements of this type share bytes along it");
+    error(DiagKind::BadParameter, p.range, fmt::format("a view of {} needs stride 1 in its last dimension", name(t)),
+          "elements of this type share bytes along it");
     return;
   }
   b_.range = p.range;
@@ -273,7 +305,8 @@ void Evaluator::declare_view(const ast::Param& p, size_t index) {
   for (const Value& v : strides) operands.push_back(materialize(v));
   std::vector<ir::Attr> attrs = {{AttrKey::Align, param.align}, {AttrKey::Param, p.name.text}};
   if (p.noalias) attrs.push_back({AttrKey::NoAlias, int64_t{1}});
-  ir::ValueId view = b_.make(OpKind::MakeView, std::move(operands), ir::Type::view(t, static_cast<unsigned>(rank)), std::move(attrs));
+  ir::ValueId view =
+      b_.make(OpKind::MakeView, std::move(operands), ir::Type::view(t, static_cast<unsigned>(rank)), std::move(attrs));
   k_.value(view).name = p.name.text;
   view_extents_[view.index] = std::move(extents);
   lookup(p.name.text)->value = Value::runtime(view);

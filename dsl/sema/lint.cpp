@@ -70,7 +70,8 @@ class Linter {
         l->assigned = true;
         l->read = l->read || reads;
       }
-    } else if (t.kind == Expr::Kind::Index && t.operands[0]->kind == Expr::Kind::NameRef && find(t.operands[0]->name.text)) {
+    } else if (t.kind == Expr::Kind::Index && t.operands[0]->kind == Expr::Kind::NameRef &&
+               find(t.operands[0]->name.text)) {
       Local* l = find(t.operands[0]->name.text);
       l->assigned = true;
       l->read = l->read || !l->is_var;  // a view that is stored to
@@ -99,13 +100,19 @@ class Linter {
   void close() {
     for (const auto& [name, l] : scopes_.back()) {
       if (name.starts_with("_")) continue;
-      if (!l.read) diags_.emit(DiagKind::UnusedVar, l.range, fmt::format("'{}' is never read", name), fmt::format("remove it, or name it `_{}`", name));
-      else if (l.is_var && !l.assigned) diags_.emit(DiagKind::NeverAssignedVar, l.range, fmt::format("the `var` '{}' is never assigned", name), "write `let`");
+      if (!l.read)
+        diags_.emit(DiagKind::UnusedVar, l.range, fmt::format("'{}' is never read", name),
+                    fmt::format("remove it, or name it `_{}`", name));
+      else if (l.is_var && !l.assigned)
+        diags_.emit(DiagKind::NeverAssignedVar, l.range, fmt::format("the `var` '{}' is never assigned", name),
+                    "write `let`");
     }
     scopes_.pop_back();
   }
 
-  void define(const ast::Name& n, bool is_var) { scopes_.back().try_emplace(n.text, Local{n.range, is_var, false, false}); }
+  void define(const ast::Name& n, bool is_var) {
+    scopes_.back().try_emplace(n.text, Local{n.range, is_var, false, false});
+  }
 
   void stmt(const Stmt& s) {
     switch (s.kind) {

@@ -28,7 +28,9 @@ std::optional<Evaluator::Bounds> Evaluator::eval_range(const std::vector<ast::Ar
   for (const ast::Argument& a : args) {
     Ranged r = eval_ranged(*a.value);
     if (a.name) {
-      std::string hint = a.name->text == "num_stages" ? "write `pipeline N` behind range(...)" : a.name->text == "step" ? "write range(low, high, step)" : "";
+      std::string hint = a.name->text == "num_stages" ? "write `pipeline N` behind range(...)"
+                         : a.name->text == "step"     ? "write range(low, high, step)"
+                                                      : "";
       error(DiagKind::BadRange, a.name->range, fmt::format("range has no argument '{}'", a.name->text), hint);
       good = false;
       continue;
@@ -37,7 +39,8 @@ std::optional<Evaluator::Bounds> Evaluator::eval_range(const std::vector<ast::Ar
       good = false;
       continue;
     }
-    bool scalar = r.value.kind == Value::Kind::Int || r.value.kind == Value::Kind::Const || (r.value.is_runtime() && ir_type(r.value).is_scalar());
+    bool scalar = r.value.kind == Value::Kind::Int || r.value.kind == Value::Kind::Const ||
+                  (r.value.is_runtime() && ir_type(r.value).is_scalar());
     if (!scalar || (!r.value.is_literal() && !is_int(type_of(r.value).dtype))) {
       error(DiagKind::BadRange, r.range, fmt::format("range takes integer scalars, but this is {}", describe(r.value)));
       good = false;
@@ -52,7 +55,8 @@ std::optional<Evaluator::Bounds> Evaluator::eval_range(const std::vector<ast::Ar
   Bounds b{{Value::integer(0), range}, v[0], {Value::integer(1), range}};
   if (v.size() > 1) b.low = v[0], b.high = v[1];
   if (v.size() > 2) b.step = v[2];
-  bool zero = (b.step.value.kind == Value::Kind::Int && b.step.value.wide == 0) || (b.step.value.kind == Value::Kind::Const && b.step.value.bits == 0);
+  bool zero = (b.step.value.kind == Value::Kind::Int && b.step.value.wide == 0) ||
+              (b.step.value.kind == Value::Kind::Const && b.step.value.bits == 0);
   if (zero) {
     error(DiagKind::BadRange, b.step.range, "the step of range is zero");
     return std::nullopt;
@@ -70,7 +74,8 @@ std::optional<std::vector<Wide>> Evaluator::static_range(const std::vector<ast::
   std::vector<Wide> values;
   for (Wide i = *low; *step > 0 ? i < *high : i > *high; i += *step) {
     if (values.size() == max_iterations) {
-      error(DiagKind::UnrollTooLong, range, fmt::format("a static loop of more than {} iterations", max_iterations), "leave `static` out");
+      error(DiagKind::UnrollTooLong, range, fmt::format("a static loop of more than {} iterations", max_iterations),
+            "leave `static` out");
       return std::nullopt;
     }
     values.push_back(i);
@@ -90,7 +95,9 @@ Flow Evaluator::eval_static_for(const ast::Stmt& s) {
   for (Wide i : *values) {
     if (stopped_) break;
     if (k_.num_ops() - ops_before > unrolled_ops_limit_) {
-      error(DiagKind::UnrollTooLong, s.range, fmt::format("a static loop that unrolls to more than {} operations", unrolled_ops_limit_), "leave `static` out");
+      error(DiagKind::UnrollTooLong, s.range,
+            fmt::format("a static loop that unrolls to more than {} operations", unrolled_ops_limit_),
+            "leave `static` out");
       stopped_ = true;
       break;
     }
@@ -121,7 +128,9 @@ Flow Evaluator::eval_for(const ast::Stmt& s) {
   int64_t stages = 1;
   if (s.pipeline) {
     std::optional<Wide> w = eval_constant_integer(*s.pipeline, DiagKind::NotConstant, "the number of stages");
-    if (w && (*w < 1 || *w > 16)) error(DiagKind::BadArgument, s.pipeline->range, fmt::format("{} pipeline stages", to_text(*w)), "1 to 16 are possible");
+    if (w && (*w < 1 || *w > 16))
+      error(DiagKind::BadArgument, s.pipeline->range, fmt::format("{} pipeline stages", to_text(*w)),
+            "1 to 16 are possible");
     else if (w) stages = static_cast<int64_t>(*w);
   }
   if (!bounds) {  // look for further mistakes in the body; its variable is unknown
@@ -145,7 +154,8 @@ Flow Evaluator::eval_for(const ast::Stmt& s) {
   }
   for (const Ranged& r : v)
     if (r.value.is_poison()) return {};
-  if (contains(s.body, ast::Stmt::Kind::Break) || contains(s.body, ast::Stmt::Kind::Return)) return for_with_break(s, v, t);
+  if (contains(s.body, ast::Stmt::Kind::Break) || contains(s.body, ast::Stmt::Kind::Return))
+    return for_with_break(s, v, t);
 
   b_.range = s.range;
   std::vector<Variable*> variables;
@@ -167,7 +177,8 @@ Flow Evaluator::eval_for(const ast::Stmt& s) {
   ir::BlockId here = b_.block(), body = k_.add_block(op);
   ir::ValueId iv = k_.add_block_arg(body, ir::Type::scalar(t), s.names[0].text);
   std::vector<ir::ValueId> args;
-  for (size_t i = 3; i < operands.size(); ++i) args.push_back(k_.add_block_arg(body, types[i - 3], k_.value(operands[i]).name));
+  for (size_t i = 3; i < operands.size(); ++i)
+    args.push_back(k_.add_block_arg(body, types[i - 3], k_.value(operands[i]).name));
   size_t at = 0;
   for (size_t i = 0; i < variables.size(); ++i) variables[i]->value = rebuild(before[i], args, at);
   b_.set_block(body);
@@ -206,9 +217,14 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   b_.range = s.range;
   Range r = s.range;
   Value low = bounds[0].value, high = bounds[1].value, step = bounds[2].value;
-  DType unsigned_t = bit_width(t) == 64 ? DType::U64 : bit_width(t) == 32 ? DType::U32 : bit_width(t) == 16 ? DType::U16 : DType::U8;
+  DType unsigned_t = bit_width(t) == 64   ? DType::U64
+                     : bit_width(t) == 32 ? DType::U32
+                     : bit_width(t) == 16 ? DType::U16
+                                          : DType::U8;
   auto raw = [&](const Value& v) { return convert(v, unsigned_t); };
-  auto ew = [&](std::string_view spelling, Value a, Value b) { return elementwise(spelling, {{std::move(a), r}, {std::move(b), r}}, r); };
+  auto ew = [&](std::string_view spelling, Value a, Value b) {
+    return elementwise(spelling, {{std::move(a), r}, {std::move(b), r}}, r);
+  };
   Value zero = Value::constant(t, 0);
   Value up = is_signed(t) ? ew("gt", step, zero) : Value::boolean(true);
   // One of two values by the direction of the loop; only what is needed is computed.
@@ -217,7 +233,8 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
     return elementwise("where", {{up, r}, {rising(), r}, {falling(), r}}, r);
   };
   Value first = choose([&] { return ew("lt", low, high); }, [&] { return ew("gt", low, high); });
-  Value stride = choose([&] { return raw(step); }, [&] { return ew("sub", Value::constant(unsigned_t, 0), raw(step)); });
+  Value stride =
+      choose([&] { return raw(step); }, [&] { return ew("sub", Value::constant(unsigned_t, 0), raw(step)); });
 
   push_scope();
   declare_hidden("%break", Value::boolean(false));
@@ -243,7 +260,8 @@ Flow Evaluator::for_with_break(const ast::Stmt& s, const std::vector<Ranged>& bo
   ir::BlockId here = b_.block(), test = k_.add_block(op), body = k_.add_block(op);
   auto enter = [&](ir::BlockId block) {
     std::vector<ir::ValueId> args;
-    for (size_t i = 0; i < types.size(); ++i) args.push_back(k_.add_block_arg(block, types[i], k_.value(operands[i]).name));
+    for (size_t i = 0; i < types.size(); ++i)
+      args.push_back(k_.add_block_arg(block, types[i], k_.value(operands[i]).name));
     size_t at = 0;
     for (size_t i = 0; i < variables.size(); ++i) variables[i]->value = rebuild(before[i], args, at);
     b_.set_block(block);
@@ -308,7 +326,8 @@ Flow Evaluator::eval_while(const ast::Stmt& s) {
   ir::BlockId here = b_.block(), test = k_.add_block(op), body = k_.add_block(op);
   auto enter = [&](ir::BlockId block) {
     std::vector<ir::ValueId> args;
-    for (size_t i = 0; i < types.size(); ++i) args.push_back(k_.add_block_arg(block, types[i], k_.value(operands[i]).name));
+    for (size_t i = 0; i < types.size(); ++i)
+      args.push_back(k_.add_block_arg(block, types[i], k_.value(operands[i]).name));
     size_t at = 0;
     for (size_t i = 0; i < variables.size(); ++i) variables[i]->value = rebuild(before[i], args, at);
     b_.set_block(block);
@@ -331,7 +350,8 @@ Flow Evaluator::eval_while(const ast::Stmt& s) {
   } else {
     Value c = eval_condition(*s.value);
     if (c.kind == Value::Kind::Const && c.bits != 0)
-      error(DiagKind::NonBoolCondition, s.value->range, "the loop never ends: its condition is always true", "leave it with `break`");
+      error(DiagKind::NonBoolCondition, s.value->range, "the loop never ends: its condition is always true",
+            "leave it with `break`");
     go = materialize(c.is_poison() ? Value::boolean(false) : c);
   }
   std::vector<ir::ValueId> out = {go};

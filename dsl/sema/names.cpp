@@ -10,7 +10,8 @@
 namespace tile::sema {
 namespace {
 
-void declare_file(Scope& scope, const std::shared_ptr<Scope>& home, const ast::File& file, bool prelude, bool floats = false) {
+void declare_file(Scope& scope, const std::shared_ptr<Scope>& home, const ast::File& file, bool prelude,
+                  bool floats = false) {
   for (const ast::Function& f : file.functions) {
     Variable v;
     v.role = Variable::Role::Function;
@@ -153,10 +154,12 @@ Variable* Evaluator::lookup(std::string_view name, bool* crossed_function) {
 Variable* Evaluator::declare(const ast::Name& name, Variable::Role role, Value value) {
   if (Variable* old = lookup(name.text)) {
     error(DiagKind::Redefinition, name.range, fmt::format("'{}' is defined already", name.text),
-          old->role == Variable::Role::Var ? "to change it, write an assignment without `let` or `var`" : "choose another name",
+          old->role == Variable::Role::Var ? "to change it, write an assignment without `let` or `var`"
+                                           : "choose another name",
           {{old->range, "the first definition is here"}});
   } else if (is_builtin_name(name.text)) {
-    error(DiagKind::Redefinition, name.range, fmt::format("'{}' is a name of the language", name.text), "choose another name");
+    error(DiagKind::Redefinition, name.range, fmt::format("'{}' is a name of the language", name.text),
+          "choose another name");
   }
   Variable v;
   v.role = role;
@@ -169,7 +172,8 @@ Variable* Evaluator::declare(const ast::Name& name, Variable::Role role, Value v
 Value Evaluator::read(Variable& variable, Range range) {
   if (!variable.lazy) return variable.value;
   if (variable.evaluating)
-    return error(DiagKind::Recursion, range, fmt::format("the constant '{}' is defined by itself", text_of(variable.range)), {},
+    return error(DiagKind::Recursion, range,
+                 fmt::format("the constant '{}' is defined by itself", text_of(variable.range)), {},
                  {{variable.range, "it is defined here"}});
   variable.evaluating = true;
   Value v = eval(*variable.lazy);
@@ -203,10 +207,11 @@ Value Evaluator::unknown_name(const ast::Name& name, bool call) {
   if (body) find_definition(*body, name.text, found);
   for (Range r : found) {
     if (r.file == name.range.file && r.begin > name.range.begin)
-      return error(DiagKind::UseBeforeDefinition, name.range, fmt::format("'{}' is used before it is defined", name.text), {},
-                   {{r, "it is defined here"}});
+      return error(DiagKind::UseBeforeDefinition, name.range,
+                   fmt::format("'{}' is used before it is defined", name.text), {}, {{r, "it is defined here"}});
     if (r.begin < name.range.begin)
-      return error(DiagKind::UseBeforeDefinition, name.range, fmt::format("'{}' is not visible here: it is defined inside of a block", name.text),
+      return error(DiagKind::UseBeforeDefinition, name.range,
+                   fmt::format("'{}' is not visible here: it is defined inside of a block", name.text),
                    "define it as a `var` before the block", {{r, "it is defined here"}});
   }
   std::string hint;
@@ -217,8 +222,10 @@ Value Evaluator::unknown_name(const ast::Name& name, bool call) {
     if (!t.triton_name.empty() && t.triton_name == name.text) hint = fmt::format("write `{}`", t.name);
   if (name.text == "tl" || name.text == "triton") hint = "leave the prefix out: functions have no module here";
   if (hint.empty())
-    if (std::string near = nearest_name(name.text, visible_names()); !near.empty()) hint = fmt::format("did you mean `{}`?", near);
-  return error(DiagKind::UnknownName, name.range, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text), hint);
+    if (std::string near = nearest_name(name.text, visible_names()); !near.empty())
+      hint = fmt::format("did you mean `{}`?", near);
+  return error(DiagKind::UnknownName, name.range, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
+               hint);
 }
 
 void Evaluator::push_scope(bool boundary) {

@@ -7,9 +7,9 @@
 #include <map>
 #include <sstream>
 
+#include "dsl/sema/evaluator.h"
 #include "dsl/sema/lint.h"
 #include "dsl/sema/program_impl.h"
-#include "dsl/sema/evaluator.h"
 #include "dsl/syntax/parse.h"
 
 namespace tile {
@@ -59,7 +59,8 @@ class Loader {
     if (it == known_.end()) {
       std::optional<std::string> text = read_file(path);
       if (!text) {
-        diags_.emit(DiagKind::ImportNotFound, i.range, fmt::format("cannot read '{}'", path), "paths are relative to the importing file");
+        diags_.emit(DiagKind::ImportNotFound, i.range, fmt::format("cannot read '{}'", path),
+                    "paths are relative to the importing file");
         return;
       }
       size_t index = add(path, std::move(*text));
@@ -70,7 +71,8 @@ class Loader {
     if (open != stack_.end()) {
       std::string cycle;
       for (auto s = open; s != stack_.end(); ++s) cycle += fs::path(impl_.files[*s]->path).filename().string() + " -> ";
-      diags_.emit(DiagKind::ImportCycle, i.range, fmt::format("files import each other: {}{}", cycle, fs::path(path).filename().string()));
+      diags_.emit(DiagKind::ImportCycle, i.range,
+                  fmt::format("files import each other: {}{}", cycle, fs::path(path).filename().string()));
       return;
     }
     std::vector<size_t>& list = impl_.files[importer]->imports;
@@ -88,9 +90,13 @@ using Names = std::map<std::string, Range>;
 void declare(Names& names, const ast::Name& name, Diagnostics& diags) {
   auto [it, fresh] = names.try_emplace(name.text, name.range);
   if (!fresh && !(it->second == name.range)) {
-    diags.emit(DiagKind::Redefinition, name.range, fmt::format("'{}' is defined already", name.text), "choose another name").notes.push_back({it->second, "the first definition is here"});
+    diags
+        .emit(DiagKind::Redefinition, name.range, fmt::format("'{}' is defined already", name.text),
+              "choose another name")
+        .notes.push_back({it->second, "the first definition is here"});
   } else if (sema::is_builtin_name(name.text)) {
-    diags.emit(DiagKind::Redefinition, name.range, fmt::format("'{}' is a name of the language", name.text), "choose another name");
+    diags.emit(DiagKind::Redefinition, name.range, fmt::format("'{}' is a name of the language", name.text),
+               "choose another name");
   }
 }
 
@@ -161,7 +167,9 @@ const ast::Kernel* Program::find_kernel(const std::string& name) const {
 }
 
 std::vector<ConstParam> Program::const_params(const ast::Kernel& kernel) const {
-  auto text = [&](Range r) { return r.file == 0 ? std::string() : impl_->sources->text(r.file).substr(r.begin, r.end - r.begin); };
+  auto text = [&](Range r) {
+    return r.file == 0 ? std::string() : impl_->sources->text(r.file).substr(r.begin, r.end - r.begin);
+  };
   std::vector<ConstParam> out;
   for (const ast::Param& p : kernel.params) {
     if (!p.is_const) continue;

@@ -16,8 +16,8 @@ struct Operand {
 //   two tiles or two scalars   join(a, b)
 //   a tile and a scalar        the tile's type if the scalar's kind (bool < integer < float) is not higher, else join
 // and join: equal types stay; floats: f64 if either is, else f32 if either is, else f16 if either is, bf16 only if both
-// are, else (bf16 with an integer) f32; integers: the wider, of one width the unsigned one, unsigned also when it is the
-// wider. Nothing joins bool with a number, or a float narrower than 16 bits with another type.
+// are, else (bf16 with an integer) f32; integers: the wider, of one width the unsigned one, unsigned also when it is
+// the wider. Nothing joins bool with a number, or a float narrower than 16 bits with another type.
 std::optional<DType> promote(Operand a, Operand b);
 
 }  // namespace tile::sema

@@ -13,6 +13,8 @@ Flow Evaluator::eval_scoped(const ast::Block& block) {
 }
 
 Flow Evaluator::eval_block(const ast::Block& block, size_t from) {
+  Deeper deeper(depth_);
+  if (from < block.size() && too_deep(block[from]->range)) return {};
   bool exits = false;
   for (size_t i = from; i < block.size(); ++i) {
     if (stopped_) return {true, false};
@@ -27,7 +29,8 @@ Flow Evaluator::eval_block(const ast::Block& block, size_t from) {
     // Some path has left this block: the rest runs on the others.
     Value left = exit_condition();
     if (left.kind == Value::Kind::Const && left.bits == 0) continue;
-    Flow rest = guarded(negate_bool({left, s.range}), assigned_names(block, i + 1), [&] { return eval_block(block, i + 1); });
+    Flow rest =
+        guarded(negate_bool({left, s.range}), assigned_names(block, i + 1), [&] { return eval_block(block, i + 1); });
     return {rest.falls, true};
   }
   return {true, exits};
@@ -38,23 +41,38 @@ Flow Evaluator::eval_stmt(const ast::Stmt& s) {
   b_.range = s.range;
   switch (s.kind) {
     case Kind::Let:
-    case Kind::Var: eval_declaration(s); return {};
-    case Kind::Assign: eval_assignment(s); return {};
-    case Kind::Expression: eval(*s.value); return {};
-    case Kind::For: return s.is_static ? eval_static_for(s) : eval_for(s);
-    case Kind::While: return eval_while(s);
-    case Kind::If: return s.is_static ? eval_static_if(s) : eval_if(s, {}, 0, nullptr);
-    case Kind::Return: return eval_return(s);
+    case Kind::Var:
+      eval_declaration(s);
+      return {};
+    case Kind::Assign:
+      eval_assignment(s);
+      return {};
+    case Kind::Expression:
+      eval(*s.value);
+      return {};
+    case Kind::For:
+      return s.is_static ? eval_static_for(s) : eval_for(s);
+    case Kind::While:
+      return eval_while(s);
+    case Kind::If:
+      return s.is_static ? eval_static_if(s) : eval_if(s, {}, 0, nullptr);
+    case Kind::Return:
+      return eval_return(s);
     case Kind::Break:
-    case Kind::Continue: return eval_break(s);
-    case Kind::StaticAssert: eval_static_assert(s); return {};
+    case Kind::Continue:
+      return eval_break(s);
+    case Kind::StaticAssert:
+      eval_static_assert(s);
+      return {};
     case Kind::Fn: {
       Value f = Value::of(Value::Kind::Function);
-      f.closure = std::make_shared<Closure>(Closure{s.function.get(), scope_, !frames_.empty() && frames_.back().prelude, false});
+      f.closure = std::make_shared<Closure>(
+          Closure{s.function.get(), scope_, !frames_.empty() && frames_.back().prelude, false});
       declare(s.function->name, Variable::Role::Function, std::move(f));
       return {};
     }
-    case Kind::Block: return eval_scoped(s.body);
+    case Kind::Block:
+      return eval_scoped(s.body);
     case Kind::Launch:
     case Kind::Expect:
     case Kind::ExpectError:
@@ -71,9 +89,14 @@ void Evaluator::eval_declaration(const ast::Stmt& s) {
   if (v.value.kind == Value::Kind::Void) v.value = error(DiagKind::TypeMismatch, v.range, "this call returns nothing");
   if (s.type) v.value = check_annotation(v, *s.type, fmt::format("'{}'", s.names[0].text));
   if (is_var && !v.value.is_poison()) {
-    if (v.value.kind == Value::Kind::String) v.value = error(DiagKind::StringValue, v.range, "a `var` holds numbers and tiles, but this is a string", "write `let`");
-    else if (!can_flatten(v.value)) v.value = error(DiagKind::TypeMismatch, v.range, fmt::format("a `var` holds numbers and tiles, but this is {}", describe(v.value)), "write `let`");
-    else if (is_view(v.value)) v.value = error(DiagKind::ViewNeedsIndex, v.range, "a view cannot be kept in a `var`", "write `let`");
+    if (v.value.kind == Value::Kind::String)
+      v.value =
+          error(DiagKind::StringValue, v.range, "a `var` holds numbers and tiles, but this is a string", "write `let`");
+    else if (!can_flatten(v.value))
+      v.value = error(DiagKind::TypeMismatch, v.range,
+                      fmt::format("a `var` holds numbers and tiles, but this is {}", describe(v.value)), "write `let`");
+    else if (is_view(v.value))
+      v.value = error(DiagKind::ViewNeedsIndex, v.range, "a view cannot be kept in a `var`", "write `let`");
     v.value = default_typed(std::move(v.value));
   }
   if (!s.destructure) {
@@ -82,8 +105,10 @@ void Evaluator::eval_declaration(const ast::Stmt& s) {
   }
   size_t n = s.names.size();
   if (!v.value.is_poison() && (!v.value.is_bundle() || v.value.items.size() != n)) {
-    v.value = error(DiagKind::NotATuple, v.range, v.value.is_bundle() ? fmt::format("{} names for {} values", n, v.value.items.size())
-                                                                     : fmt::format("{} names for a single value, which is {}", n, describe(v.value)));
+    v.value =
+        error(DiagKind::NotATuple, v.range,
+              v.value.is_bundle() ? fmt::format("{} names for {} values", n, v.value.items.size())
+                                  : fmt::format("{} names for a single value, which is {}", n, describe(v.value)));
   }
   for (size_t i = 0; i < n; ++i) declare(s.names[i], role, v.value.is_poison() ? Value::poison() : v.value.items[i]);
 }
@@ -97,11 +122,19 @@ void Evaluator::assign_name(const ast::Name& name, const Ranged& value) {
   }
   std::vector<Note> notes = {{v->range, "it is defined here"}};
   if (v->role != Variable::Role::Var || crossed) {
-    const char* what = crossed && v->role == Variable::Role::Var ? "a variable of the enclosing function" : v->role == Variable::Role::Let ? "a `let`" : v->role == Variable::Role::LoopVariable ? "a loop variable"
-                       : v->role == Variable::Role::Parameter ? "a parameter" : v->role == Variable::Role::Function ? "a function" : "a constant";
-    std::string hint = v->role == Variable::Role::Let ? fmt::format("write `var {} = ...` where it is defined", name.text)
-                       : v->role == Variable::Role::Parameter ? "copy it to a `var`" : crossed ? "return the new value" : "";
-    error(DiagKind::AssignToLet, name.range, fmt::format("'{}' is {} and cannot be assigned", name.text, what), hint, std::move(notes));
+    const char* what = crossed && v->role == Variable::Role::Var ? "a variable of the enclosing function"
+                       : v->role == Variable::Role::Let          ? "a `let`"
+                       : v->role == Variable::Role::LoopVariable ? "a loop variable"
+                       : v->role == Variable::Role::Parameter    ? "a parameter"
+                       : v->role == Variable::Role::Function     ? "a function"
+                                                                 : "a constant";
+    std::string hint = v->role == Variable::Role::Let
+                           ? fmt::format("write `var {} = ...` where it is defined", name.text)
+                       : v->role == Variable::Role::Parameter ? "copy it to a `var`"
+                       : crossed                              ? "return the new value"
+                                                              : "";
+    error(DiagKind::AssignToLet, name.range, fmt::format("'{}' is {} and cannot be assigned", name.text, what), hint,
+          std::move(notes));
     return;
   }
   if (value.value.is_poison() || v->value.is_poison()) {
@@ -130,8 +163,11 @@ void Evaluator::assign_name(const ast::Name& name, const Ranged& value) {
     notes[0].message = fmt::format("'{}' is {}", name.text, describe(v->value));
     std::string hint;
     bool both = next.is_numeric() && v->value.is_numeric() && !next.is_literal();
-    if (both && type_of(next).kind == type_of(v->value).kind && shape_of(next) == shape_of(v->value)) hint = fmt::format("convert it: `as {}`", tile::name(type_of(v->value).dtype));
-    error(DiagKind::AssignTypeMismatch, value.range, fmt::format("'{}' is {}, but this is {}", name.text, describe(v->value), describe(next)), hint, std::move(notes));
+    if (both && type_of(next).kind == type_of(v->value).kind && shape_of(next) == shape_of(v->value))
+      hint = fmt::format("convert it: `as {}`", tile::name(type_of(v->value).dtype));
+    error(DiagKind::AssignTypeMismatch, value.range,
+          fmt::format("'{}' is {}, but this is {}", name.text, describe(v->value), describe(next)), hint,
+          std::move(notes));
     return;
   }
   v->value = std::move(next);
@@ -150,12 +186,14 @@ void Evaluator::assign_item(const ast::Expr& target, const Ranged& value) {
     error(DiagKind::NotIndexable, target.range, "a tuple or list takes one constant index");
     return;
   }
-  std::optional<Wide> i = eval_constant_integer(*target.items[0].value, DiagKind::NotConstant, "the index of a tuple or list");
+  std::optional<Wide> i =
+      eval_constant_integer(*target.items[0].value, DiagKind::NotConstant, "the index of a tuple or list");
   if (!i) return;
   Wide size = static_cast<Wide>(v->value.items.size());
   Wide at = *i < 0 ? *i + size : *i;
   if (at < 0 || at >= size) {
-    error(DiagKind::NotIndexable, target.items[0].range, fmt::format("index {} of {} values", to_text(*i), v->value.items.size()));
+    error(DiagKind::NotIndexable, target.items[0].range,
+          fmt::format("index {} of {} values", to_text(*i), v->value.items.size()));
     return;
   }
   Value list = v->value;
@@ -167,7 +205,8 @@ void Evaluator::assign_item(const ast::Expr& target, const Ranged& value) {
 void Evaluator::eval_assignment(const ast::Stmt& s) {
   const ast::Expr& target = *s.target;
   Ranged value = eval_ranged(*s.value);
-  if (value.value.kind == Value::Kind::Void) value.value = error(DiagKind::TypeMismatch, value.range, "this call returns nothing");
+  if (value.value.kind == Value::Kind::Void)
+    value.value = error(DiagKind::TypeMismatch, value.range, "this call returns nothing");
   if (!s.op.empty()) {
     Ranged old = eval_ranged(target);
     std::string_view spelling;
@@ -178,13 +217,19 @@ void Evaluator::eval_assignment(const ast::Stmt& s) {
     else value.value = elementwise(spelling, {old, value}, s.range);
   }
   switch (target.kind) {
-    case ast::Expr::Kind::NameRef: assign_name(target.name, value); return;
-    case ast::Expr::Kind::Index: assign_item(target, value); return;
+    case ast::Expr::Kind::NameRef:
+      assign_name(target.name, value);
+      return;
+    case ast::Expr::Kind::Index:
+      assign_item(target, value);
+      return;
     case ast::Expr::Kind::Tuple: {
       size_t n = target.operands.size();
       if (!value.value.is_poison() && (!value.value.is_bundle() || value.value.items.size() != n)) {
-        error(DiagKind::NotATuple, value.range, value.value.is_bundle() ? fmt::format("{} names for {} values", n, value.value.items.size())
-                                                                       : fmt::format("{} names for a single value, which is {}", n, describe(value.value)));
+        error(DiagKind::NotATuple, value.range,
+              value.value.is_bundle()
+                  ? fmt::format("{} names for {} values", n, value.value.items.size())
+                  : fmt::format("{} names for a single value, which is {}", n, describe(value.value)));
         value.value = Value::poison();
       }
       for (size_t i = 0; i < n; ++i) {
@@ -196,7 +241,9 @@ void Evaluator::eval_assignment(const ast::Stmt& s) {
       }
       return;
     }
-    default: error(DiagKind::StoreToValue, target.range, "this cannot be assigned", "a variable or the elements of a view can");
+    default:
+      error(DiagKind::StoreToValue, target.range, "this cannot be assigned",
+            "a variable or the elements of a view can");
   }
 }
 
@@ -212,7 +259,9 @@ void Evaluator::eval_static_assert(const ast::Stmt& s) {
       v = default_typed(v);
       notes.push_back({o->range, fmt::format("this is {}", constant_text(v.dtype, v.bits))});
     }
-  error(DiagKind::StaticAssertFailed, e.range, s.message.empty() ? "static_assert does not hold" : "static_assert does not hold: " + s.message, {}, std::move(notes));
+  error(DiagKind::StaticAssertFailed, e.range,
+        s.message.empty() ? "static_assert does not hold" : "static_assert does not hold: " + s.message, {},
+        std::move(notes));
 }
 
 Flow Evaluator::eval_return(const ast::Stmt& s) {
@@ -229,21 +278,28 @@ Flow Evaluator::eval_return(const ast::Stmt& s) {
   if (s.value) {
     v = eval(*s.value);
     if (loop_depth_ > 0) {
-      error(DiagKind::ReturnInLoop, s.range, "a function returns a value from inside of a loop", "assign it to a `var`, `break`, and return it after the loop");
+      error(DiagKind::ReturnInLoop, s.range, "a function returns a value from inside of a loop",
+            "assign it to a `var`, `break`, and return it after the loop");
       v = Value::poison();
     }
   }
   if (!f.results.empty() && !v.is_poison()) {
     std::vector<Note> notes = {{f.results.front().range, "the result is declared here"}};
     if (f.results.size() == 1) {
-      if (v.kind == Value::Kind::Void) v = error(DiagKind::ReturnMismatch, s.range, fmt::format("{} returns a value", f.name.text), {}, notes);
-      else if (v.is_bundle()) v = error(DiagKind::ReturnMismatch, s.value->range, fmt::format("{} returns one value, but this is {}", f.name.text, describe(v)), {}, notes);
+      if (v.kind == Value::Kind::Void)
+        v = error(DiagKind::ReturnMismatch, s.range, fmt::format("{} returns a value", f.name.text), {}, notes);
+      else if (v.is_bundle())
+        v = error(DiagKind::ReturnMismatch, s.value->range,
+                  fmt::format("{} returns one value, but this is {}", f.name.text, describe(v)), {}, notes);
       else v = check_annotation({v, s.value->range}, f.results[0], fmt::format("the result of {}", f.name.text));
     } else if (!v.is_bundle() || v.items.size() != f.results.size()) {
-      v = error(DiagKind::ReturnMismatch, s.value ? s.value->range : s.range, fmt::format("{} returns {} values, but this is {}", f.name.text, f.results.size(), describe(v)), {}, notes);
+      v = error(DiagKind::ReturnMismatch, s.value ? s.value->range : s.range,
+                fmt::format("{} returns {} values, but this is {}", f.name.text, f.results.size(), describe(v)), {},
+                notes);
     } else {
       for (size_t i = 0; i < v.items.size(); ++i)
-        v.items[i] = check_annotation({v.items[i], s.value->range}, f.results[i], fmt::format("the result of {}", f.name.text));
+        v.items[i] =
+            check_annotation({v.items[i], s.value->range}, f.results[i], fmt::format("the result of {}", f.name.text));
     }
   }
   hidden("%return")->value = Value::boolean(true);
@@ -255,7 +311,8 @@ Flow Evaluator::eval_break(const ast::Stmt& s) {
   bool is_break = s.kind == ast::Stmt::Kind::Break;
   Variable* flag = hidden(is_break ? "%break" : "%continue");
   if (!flag) {
-    error(DiagKind::BreakOutsideLoop, s.range, fmt::format("`{}` outside of a loop", is_break ? "break" : "continue"), frames_.empty() ? "to end the kernel, write `return`" : "");
+    error(DiagKind::BreakOutsideLoop, s.range, fmt::format("`{}` outside of a loop", is_break ? "break" : "continue"),
+          frames_.empty() ? "to end the kernel, write `return`" : "");
     return {};
   }
   flag->value = Value::boolean(true);

@@ -106,8 +106,8 @@ struct Variable {
   Role role = Role::Let;
   Range range;  // of the name where it is defined
   Value value;
-  bool evaluating = false;                  // a file-level constant whose value is being computed
-  const ast::Expr* lazy = nullptr;          // a file-level constant not yet computed
+  bool evaluating = false;          // a file-level constant whose value is being computed
+  const ast::Expr* lazy = nullptr;  // a file-level constant not yet computed
 };
 
 // Names of one block. Lookup goes to the parent; `boundary` marks a function's outermost scope.

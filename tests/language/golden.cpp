@@ -38,12 +38,18 @@ std::string operand(Range r, const SourceManager& sources) {
 
 std::vector<std::string> expectation(const Diagnostic& d, const SourceManager& sources, FileId root) {
   const DiagInfo& row = info(d.kind);
-  const char* severity = row.severity == Severity::Error ? "error" : row.severity == Severity::Warning ? "warning" : "remark";
-  std::vector<std::string> lines = {fmt::format("// {}[{}]@{}: {}", severity, row.code, operand(d.range, sources), d.message)};
+  const char* severity = row.severity == Severity::Error     ? "error"
+                         : row.severity == Severity::Warning ? "warning"
+                                                             : "remark";
+  std::vector<std::string> lines = {
+      fmt::format("// {}[{}]@{}: {}", severity, row.code, operand(d.range, sources), d.message)};
   for (const Note& n : d.notes) {
     bool here = n.range.file == root && d.range.file == root;
-    int distance = here ? static_cast<int>(sources.line_column(root, n.range.begin).line) - static_cast<int>(sources.line_column(root, d.range.begin).line) : 0;
-    lines.push_back(fmt::format("//   note@{}{}: {}", operand(n.range, sources), distance == 0 ? "" : fmt::format(" (line {:+})", distance), n.message));
+    int distance = here ? static_cast<int>(sources.line_column(root, n.range.begin).line) -
+                              static_cast<int>(sources.line_column(root, d.range.begin).line)
+                        : 0;
+    lines.push_back(fmt::format("//   note@{}{}: {}", operand(n.range, sources),
+                                distance == 0 ? "" : fmt::format(" (line {:+})", distance), n.message));
   }
   if (!d.hint.empty()) lines.push_back(fmt::format("//   hint: {}", d.hint));
   return lines;
@@ -91,7 +97,8 @@ Outcome check(const std::string& path, const std::string& text) {
   SpecializeOptions options;
   std::istringstream defines(value_of(lines, "// define: "));
   for (std::string d; defines >> d;)
-    if (size_t eq = d.find('='); eq != std::string::npos) options.constants.emplace_back(d.substr(0, eq), d.substr(eq + 1));
+    if (size_t eq = d.find('='); eq != std::string::npos)
+      options.constants.emplace_back(d.substr(0, eq), d.substr(eq + 1));
   if (std::optional<Arch> arch = parse_arch(value_of(lines, "// target: "))) options.arch = *arch;
   std::string ir_text;
   if (!diags.has_errors()) {

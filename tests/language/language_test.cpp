@@ -43,14 +43,16 @@ class GoldenFile : public testing::Test {
     golden::Outcome o = golden::check(path_.filename().string(), text);
     for (const std::string& d : o.defects) ADD_FAILURE() << d;
     std::string stem = path_.stem().string();
-    EXPECT_EQ(o.has_errors, stem.starts_with("fail_")) << "files whose name starts with fail_ give an error, others give none";
+    EXPECT_EQ(o.has_errors, stem.starts_with("fail_"))
+        << "files whose name starts with fail_ give an error, others give none";
     if (update) std::ofstream(path_, std::ios::binary) << o.text;
     else EXPECT_EQ(o.text, text);
     if (!stem.starts_with("fail_") && !stem.starts_with("warn_") && !stem.starts_with("remark_")) return;
     // The kind that the file is named for must be there; what follows a `-` tells variants apart.
     std::string kind = stem.substr(stem.find('_') + 1);
     kind = kind.substr(0, kind.find('-'));
-    bool found = std::any_of(o.kinds.begin(), o.kinds.end(), [&](DiagKind k) { return golden::snake_case(info(k).name) == kind; });
+    bool found = std::any_of(o.kinds.begin(), o.kinds.end(),
+                             [&](DiagKind k) { return golden::snake_case(info(k).name) == kind; });
     EXPECT_TRUE(found) << "no message of the kind " << kind;
   }
 
@@ -60,8 +62,9 @@ class GoldenFile : public testing::Test {
 
 // Kinds that no text of this folder can cause.
 const std::set<std::string> not_from_a_kernel = {
-    "ExpectFailed", "LaunchMismatch", "AssertFailed",                       // run time of test blocks
-    "UnsupportedOnTarget", "ResourceExceeded", "BackendError", "InternalError", "EmulatedType", "PrintDropped",  // the compiler
+    "ExpectFailed",        "LaunchMismatch",   "AssertFailed",  // run time of test blocks
+    "UnsupportedOnTarget", "ResourceExceeded", "BackendError",
+    "InternalError",       "EmulatedType",     "PrintDropped",  // the compiler
 };
 
 TEST(Language, EveryKindHasAFile) {
