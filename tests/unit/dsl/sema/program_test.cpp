@@ -22,7 +22,9 @@ class Sema : public testing::Test {
     Program p = Program::from_text("test.tile", text, sources_, diags_);
     if (diags_.has_errors()) return std::nullopt;
     std::optional<ir::Kernel> k = specialize(p, options, diags_);
-    if (k) EXPECT_THAT(ir::verify(*k, ir::Stage::Sema), testing::IsEmpty());
+    if (k) {
+      EXPECT_THAT(ir::verify(*k, ir::Stage::Sema), testing::IsEmpty());
+    }
     return k;
   }
   std::string messages() { return render(diags_, sources_); }
