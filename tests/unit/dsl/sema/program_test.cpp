@@ -153,11 +153,11 @@ TEST_F(Sema, AMissingFileIsAMessage) {
 TEST_F(Sema, DeepNestingIsAnError) {
   std::string text;
   for (int i = 0; i < 90; ++i) {
-    std::string sum = i == 89 ? "v" : "f" + std::to_string(i + 1) + "(v)";
+    std::string sum = i == 89 ? "v" : "step_" + std::to_string(i + 1) + "(v)";
     for (int n = 0; n < 100; ++n) sum += " + v";
-    text += "fn f" + std::to_string(i) + "(v) { return " + sum + "; }\n";
+    text += "fn step_" + std::to_string(i) + "(v) { return " + sum + "; }\n";
   }
-  EXPECT_FALSE(build(text + "kernel k(x: f32[n], n: i32) grid (1) { x[0] = f0(x[1]); }"));
+  EXPECT_FALSE(build(text + "kernel k(x: f32[n], n: i32) grid (1) { x[0] = step_0(x[1]); }"));
   EXPECT_THAT(messages(), HasSubstr("nested too deeply"));
   text = "kernel k(x: f32[n], n: i32) grid (1) {\n";
   for (int i = 0; i < 3000; ++i) text += "  if n == " + std::to_string(i) + " { return; }\n";
