@@ -25,8 +25,12 @@ class LayoutRules {
       case OpKind::MakeView: case OpKind::Return: case OpKind::Print: case OpKind::DeviceAssert: case OpKind::Barrier:
       case OpKind::Yield: case OpKind::Condition:  // the parent checks them
         break;
-      case OpKind::Cast: case OpKind::Bitcast: case OpKind::AddPtr: case OpKind::Load: case OpKind::Store:
+      case OpKind::Cast: case OpKind::Bitcast: case OpKind::AddPtr:
         all_same();
+        break;
+      case OpKind::Load: case OpKind::Store:
+        all_same();
+        width(o_.kind == OpKind::Load ? o_.results[0] : o_.operands[1]);
         break;
       case OpKind::Broadcast:
         is(0, project(*result(), type(o_.operands[0]).shape, type(o_.results[0]).shape));
@@ -41,8 +45,14 @@ class LayoutRules {
       case OpKind::Reshape: reshape(); break;
       case OpKind::Reduce: case OpKind::ArgReduce: reduce(); break;
       case OpKind::Dot: dot(); break;
-      case OpKind::LoadView: load_view(); break;
-      case OpKind::StoreView: indices(2, o_.operands.size(), o_.operands[1]); break;
+      case OpKind::LoadView:
+        load_view();
+        width(o_.results[0]);
+        break;
+      case OpKind::StoreView:
+        indices(2, o_.operands.size(), o_.operands[1]);
+        width(o_.operands[1]);
+        break;
       case OpKind::InBounds: indices(1, o_.operands.size(), o_.results[0]); break;
       case OpKind::For:
         same(o_.operands, 3, o_.results);
@@ -122,6 +132,16 @@ class LayoutRules {
   void indices(size_t begin, size_t end, ValueId tile) {
     for (size_t i = begin; i < end; ++i)
       if (type(o_.operands[i]).shape.rank() > 0) is(i, project(*of(tile), type(o_.operands[i]).shape, type(tile).shape));
+  }
+
+  // The elements of one access are neighbours in consecutive registers, 16 bytes at most.
+  void width(ValueId tile) {
+    if (!o_.has(AttrKey::Vector)) return;
+    int64_t v = o_.get_int(AttrKey::Vector), granule = o_.get_int(AttrKey::Granule, v);
+    unsigned bits = std::max(8u, bit_width(type(tile).dtype)), most = 1;
+    for (unsigned axis = 0; of(tile) && axis < of(tile)->rank(); ++axis) most = std::max(most, layout::contig_registers(*of(tile), axis));
+    v_.check(v >= 1 && v <= most && v * bits <= 128, "an access of {} elements of {}; the layout has {} neighbours in a row", v, name(type(tile).dtype), most);
+    v_.check(granule >= 1 && granule <= v && v % granule == 0, "granule {} of an access of {} elements", granule, v);
   }
 
   void load_view() {

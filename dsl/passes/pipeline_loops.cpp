@@ -4,7 +4,8 @@
 //
 // A load of an iteration that will not happen is harmless: views read 0 outside of their bounds, raw loads get a mask
 // that is false there, and nobody uses the values. Loads do not move over a store that may touch the same bytes: a loop
-// with such a store keeps that load where it is.
+// with such a store keeps that load where it is. So does a load that goes by elements of less than 4 bytes: each of
+// them would take a register of its own, and a mask, for as long as it is under way.
 #include <algorithm>
 #include <unordered_set>
 
@@ -34,6 +35,7 @@ class Pipeliner {
   // Loads directly in the body that may run ahead.
   std::vector<OpId> candidates() {
     Roots roots(k_);
+    AxisAnalysis facts(k_);
     std::vector<OpId> stores, list;
     bool opaque = false;
     k_.walk(body_, [&](OpId o) {
@@ -46,6 +48,8 @@ class Pipeliner {
       const Op& op = k_.op(o);
       if (op.kind != OpKind::Load && op.kind != OpKind::LoadView) continue;
       if (op.kind == OpKind::Load && !step_) continue;  // its mask needs the direction
+      Access access = analyse_access(k_, facts, op);
+      if (k_.type(access.tile).shape.rank() > 0 && access.vector * access.bytes < 4) continue;
       bool clear = std::none_of(stores.begin(), stores.end(), [&](OpId s) { return roots.may_alias(op, k_.op(s)); });
       if (clear && slice(o)) list.push_back(o);
     }

@@ -20,9 +20,9 @@ Status plan_memory(Kernel& k, PassContext& context) {
       unsigned registers = layout::contig_registers(*k.value(a.tile).layout, *a.axis);
       vector = std::min(registers, a.vector);
       granule = std::min<int64_t>(vector, a.granule);
-      // Twice the width that addresses allow.
-      if (context.fault && registers > 1) vector = granule = std::min<int64_t>(registers, a.vector * 2);
     }
+    // Twice as wide as the layout or the addresses allow.
+    if (context.fault && a.axis) vector = granule = 2 * vector;
     // A raw access has one mask for all of its elements.
     if (k.op(o).kind == OpKind::Load || k.op(o).kind == OpKind::Store) vector = granule;
     k.op(o).set(AttrKey::Vector, vector);

@@ -48,5 +48,16 @@ TEST(PlanMemory, UnalignedBasesGoByElement) {
   EXPECT_EQ(k.op(all(k, OpKind::Load)[0]).get_int(AttrKey::Vector), 1);
 }
 
+TEST(PlanMemory, FaultIsNamed) {
+  for (const std::string& text : {matmul("f16", "f32", 128, 128, 64, "target gfx942 waves 4"), softmax(1000, "target gfx942 waves 4"), std::string(ir::testing::vector_add)}) {
+    Kernel k = parse(text);
+    PassOptions options;
+    options.fault = "plan_memory";
+    Status s = run_passes(k, options);
+    ASSERT_FALSE(s.ok());
+    EXPECT_THAT(s.error().message, HasSubstr("invalid after plan_memory"));
+  }
+}
+
 }  // namespace
 }  // namespace tile::passes::testing
