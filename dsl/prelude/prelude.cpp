@@ -9,15 +9,11 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
 }
 
-bool is_helper(std::string_view name) {
-  for (std::string_view suffix : {"_f16", "_bf16", "_f32", "_f64", "_i32", "_u32", "_u64", "_i64"})
-    if (name.ends_with(suffix)) return true;
-  return false;
-}
+bool is_helper(std::string_view name) { return name.starts_with('_'); }
 
 struct Index {
-  std::map<std::string, size_t, std::less<>> part;
-  std::vector<std::string> names;
+  std::map<std::string, size_t, std::less<>> part;     // of every function, helpers too
+  std::vector<std::string> names;                      // without helpers
 };
 
 // Functions at file level start a line with `fn `.
@@ -35,8 +31,7 @@ Index make_index() {
       size_t n = 0;
       while (n < line.size() && is_name_char(line[n])) ++n;
       std::string name(line.substr(0, n));
-      if (is_helper(name)) continue;
-      if (index.part.try_emplace(name, p).second) index.names.push_back(name);
+      if (index.part.try_emplace(name, p).second && !is_helper(name)) index.names.push_back(name);
     }
   }
   return index;
@@ -49,7 +44,8 @@ const Index& index() {
 
 }  // namespace
 
-std::optional<size_t> part_of(std::string_view name) {
+std::optional<size_t> part_of(std::string_view name, bool helpers) {
+  if (!helpers && is_helper(name)) return std::nullopt;
   auto it = index().part.find(name);
   if (it == index().part.end()) return std::nullopt;
   return it->second;

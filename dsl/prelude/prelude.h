@@ -15,10 +15,10 @@ struct Part {
 
 const std::vector<Part>& parts();
 
-// The part that defines the function `name` at file level; null if there is none. Names that end in a type, such as
-// exp_f32, are helpers of the prelude and cannot be named from outside.
-std::optional<size_t> part_of(std::string_view name);
-// Every name that part_of knows, in order of definition.
+// The part that defines the function `name` at file level; null if there is none. Names that begin with `_` are helpers:
+// every part may use those of the others, programs cannot (they are found only with `helpers`). No two parts define one name.
+std::optional<size_t> part_of(std::string_view name, bool helpers = false);
+// Every name that programs can use, in order of definition.
 const std::vector<std::string>& names();
 
 }  // namespace tile::prelude

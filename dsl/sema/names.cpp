@@ -131,7 +131,7 @@ std::shared_ptr<Scope> Evaluator::scope_of_prelude(size_t part) {
 }
 
 std::optional<Value> Evaluator::prelude_function(std::string_view name) {
-  std::optional<size_t> part = prelude::part_of(name);
+  std::optional<size_t> part = prelude::part_of(name, !frames_.empty() && frames_.back().prelude);
   if (!part) return std::nullopt;
   std::shared_ptr<Scope> scope = scope_of_prelude(*part);
   auto it = scope->variables.find(name);
