@@ -25,7 +25,7 @@ const Op* single_product(const Kernel& k, ValueId v, BlockId block, const std::v
 
 void contract(Kernel& k, OpId o, const std::vector<std::vector<OpId>>& users) {
   Op op = k.op(o);
-  if (op.kind != OpKind::AddF && op.kind != OpKind::SubF) return;
+  if ((op.kind != OpKind::AddF && op.kind != OpKind::SubF) || op.has(AttrKey::Separate)) return;
   if (k.type(op.results[0]).dtype == DType::BF16) return;  // no target has an fma for it
   ValueId x = op.operands[0], y = op.operands[1];
   const Op* left = single_product(k, x, op.parent, users);

@@ -229,7 +229,11 @@ Value Evaluator::emit_elementwise(OpKind op, DType t, std::vector<Ranged>& opera
   b_.range = range;
   std::vector<ir::ValueId> ids;
   for (const Ranged& o : operands) ids.push_back(materialize(broadcast_to(o.value, shape)));
-  return Value::runtime(b_.elementwise(op, std::move(ids)));
+  ir::ValueId v = b_.elementwise(op, std::move(ids));
+  // Math functions are written with the roundings that they need: `contract on` is for the program's own sums.
+  if (k_.contract && (op == OpKind::AddF || op == OpKind::SubF) && !frames_.empty() && frames_.back().prelude)
+    k_.op(k_.value(v).def).set(AttrKey::Separate, int64_t{1});
+  return Value::runtime(v);
 }
 
 Value Evaluator::elementwise(std::string_view spelling, std::vector<Ranged> operands, Range range) {

@@ -245,14 +245,12 @@ Value Evaluator::call_elementwise(std::string_view spelling, const ast::Expr& e,
   return good ? elementwise(spelling, std::move(operands), e.range) : Value::poison();
 }
 
-// A math function of the prelude takes floats; a literal is an f32 there.
+// A math function of the prelude takes floats; an integer literal is one.
 Value Evaluator::float_argument(const Closure& closure, const Ranged& v) {
   const std::string& f = closure.function->name.text;
   if (!check_numeric(v, f)) return Value::poison();
   if (v.value.is_literal())
-    return literal_as(
-        {v.value.kind == Value::Kind::Int ? Value::floating(static_cast<double>(v.value.wide)) : v.value, v.range},
-        DType::F32);
+    return v.value.kind == Value::Kind::Int ? Value::floating(static_cast<double>(v.value.wide)) : v.value;
   DType t = type_of(v.value).dtype;
   if (is_arith_float(t)) return v.value;
   return error(is_float(t) ? DiagKind::NarrowFloatArithmetic : DiagKind::TypeMismatch, v.range,
@@ -270,7 +268,7 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
     Ranged v = eval_ranged(x);
     if (v.value.kind == Value::Kind::Void)
       v.value = error(DiagKind::TypeMismatch, x.range, "this call returns nothing");
-    if (closure.floats && !(!frames_.empty() && frames_.back().prelude)) v.value = float_argument(closure, v);
+    if (closure.floats && (frames_.empty() || !frames_.back().prelude)) v.value = float_argument(closure, v);
     if (v.value.is_poison()) good = false;
     if (positional < given.size()) given[positional] = v;
     ++positional;
@@ -321,6 +319,11 @@ bool Evaluator::bind_function(const Closure& closure, const ast::Expr& e, const 
       return false;
     }
   if (!good) return false;
+  // Where no argument has a type it is f32.
+  bool floats = closure.floats && (frames_.empty() || !frames_.back().prelude);
+  if (floats && std::all_of(given.begin(), given.end(), [](const auto& g) { return !g || g->value.is_literal(); }))
+    for (std::optional<Ranged>& g : given)
+      if (g) g->value = literal_as(*g, DType::F32);
   // Parameters are checked inside of the function's scope, where types and earlier parameters have their names.
   std::shared_ptr<Scope> outside = scope_;
   scope_ = scope;

@@ -126,7 +126,7 @@ std::shared_ptr<Scope> Evaluator::scope_of_prelude(size_t part) {
   auto scope = std::make_shared<Scope>();
   scope->boundary = true;
   prelude_scopes_[part] = scope;
-  declare_file(*scope, scope, file->ast, true, prelude::parts()[part].name == "math.tile");
+  declare_file(*scope, scope, file->ast, true, prelude::parts()[part].name != "random.tile");
   return scope;
 }
 

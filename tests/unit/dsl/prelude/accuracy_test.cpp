@@ -2,6 +2,8 @@
 // inputs; here it is a sample and all edge values.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/unit/dsl/prelude/reference.h"
 #include "tests/unit/dsl/prelude/sweep.h"
 

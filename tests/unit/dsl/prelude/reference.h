@@ -2,6 +2,7 @@
 // What a math function should return, and how far a result is from it.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,10 @@ inline constexpr Format f16_format{11, 15, -14}, bf16_format{8, 127, -126}, f32_
 // two is NaN, ref is infinite and got is not, or a zero has the wrong sign.
 inline constexpr double wrong = 1e30;
 double ulp_error(double got, double ref, const Format& format);
+
+// The same for f64, by the C library in long double, which is right to 0.01 units of f64: enough to see that a result is not
+// the worst one. Null for results that are not plain numbers, and where long double has fewer than 64 bits.
+std::optional<double> extended_ulp_error(std::string_view function, double x, double y, double got);
 
 // The same for f64 against MPFR with 160 bits.
 double mpfr_ulp_error(std::string_view function, double x, double y, double got);

@@ -1,6 +1,7 @@
 // Results that are exact: special values, and arguments whose result the type holds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -63,6 +64,43 @@ TEST(Special, ExactCases) {
   n.clear();
   for (int i = -200; i <= 200; ++i) n.push_back(i), cube.push_back(static_cast<double>(i) * i * i);
   expect("cbrt", cube, n);
+}
+
+// f(-x) is -f(x) or f(x), bit for bit: the sweep over all f32 takes one half of them for granted.
+TEST(Special, Symmetry) {
+  for (const char* name : {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "cbrt", "round", "cos", "cosh"}) {
+    bool even = std::string(name) == "cos" || std::string(name) == "cosh";
+    Result<MathKernel> k = MathKernel::make(name, DType::F32);
+    ASSERT_TRUE(k) << k.error().message;
+    std::vector<uint32_t> x, negative;
+    for (uint64_t bits = 0; bits <= 0x7f800000; bits += 9973) x.push_back(static_cast<uint32_t>(bits)), negative.push_back(x.back() | 0x80000000);
+    std::vector<uint32_t> a(x.size()), b(x.size());
+    ASSERT_TRUE(k->run(x.data(), nullptr, a.data(), x.size()));
+    ASSERT_TRUE(k->run(negative.data(), nullptr, b.data(), x.size()));
+    size_t different = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      bool nan = (a[i] & 0x7fffffff) > 0x7f800000 && (b[i] & 0x7fffffff) > 0x7f800000;
+      different += !nan && b[i] != (even ? a[i] : a[i] ^ 0x80000000);
+    }
+    EXPECT_EQ(different, 0u) << name;
+  }
+}
+
+// Outside of their domain: the other half that the sweep takes for granted.
+TEST(Special, NegativeArgumentsOfLogarithms) {
+  for (const char* name : {"log", "log2", "log10", "acosh", "rsqrt"}) {
+    Result<MathKernel> k = MathKernel::make(name, DType::F32);
+    ASSERT_TRUE(k) << k.error().message;
+    std::vector<float> x, out;
+    for (uint64_t bits = 0x80000001; bits <= 0xff800000; bits += 9967) {
+      uint32_t word = static_cast<uint32_t>(bits);
+      x.emplace_back();
+      std::memcpy(&x.back(), &word, 4);
+    }
+    out.resize(x.size());
+    ASSERT_TRUE(k->run(x.data(), nullptr, out.data(), x.size()));
+    EXPECT_TRUE(std::all_of(out.begin(), out.end(), [](float v) { return std::isnan(v); })) << name;
+  }
 }
 
 TEST(Special, Pow) {

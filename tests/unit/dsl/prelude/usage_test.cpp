@@ -16,10 +16,10 @@ namespace tile::test {
 namespace {
 
 // Messages of specialising a kernel whose body is `body`; empty if it is right. `kernel` takes the IR.
-std::string specialize_body(const std::string& body, std::optional<ir::Kernel>* kernel = nullptr) {
+std::string specialize_body(const std::string& body, std::optional<ir::Kernel>* kernel = nullptr, const std::string& clause = "") {
   SourceManager sources;
   Diagnostics diags;
-  std::string text = "kernel k(x: f32[n], y: f32[n], o: f32[n], n: i32) grid (1) {\n" + body + "\n}\n";
+  std::string text = "kernel k(x: f32[n], y: f32[n], o: f32[n], n: i32) grid (1) " + clause + " {\n" + body + "\n}\n";
   Program program = Program::from_text("k.tile", text, sources, diags);
   std::optional<ir::Kernel> k = specialize(program, {}, diags);
   std::string messages;
@@ -66,9 +66,41 @@ TEST(Usage, LiteralBesideAValue) {
   EXPECT_THAT(run("let i = arange(4); o[i] = fmod(x[i], x[2]);", x, x), testing::ElementsAre(0.5f, 2.0f, 0.0f, 1.0f));
 }
 
+TEST(Usage, LiteralAloneIsF32) {
+  EXPECT_THAT(run("o[0] = exp2(3.0); o[1] = pow(2.0, 0.5); o[2] = atan2(0.0, -1.0); o[3] = round(2.5) + exp(0);", {0, 0, 0, 0}, {0, 0, 0, 0}),
+              testing::ElementsAre(8.0f, 0x1.6a09e6p0f, 0x1.921fb6p1f, 4.0f));
+}
+
+// Number of fma operations right after fix_values.
+int fused(const std::string& body, const std::string& clause) {
+  std::optional<ir::Kernel> kernel;
+  std::string messages = specialize_body(body, &kernel, clause);
+  EXPECT_TRUE(kernel) << messages;
+  if (!kernel) return -1;
+  passes::PassOptions options;
+  options.last = "fix_values";
+  EXPECT_TRUE(passes::run_passes(*kernel, options));
+  int n = 0;
+  kernel->walk([&](ir::OpId o) { n += kernel->op(o).kind == OpKind::FmaF; });
+  return n;
+}
+
+// `contract on` is for the kernel's own sums; functions keep the roundings they are written with.
+TEST(Usage, ContractionLeavesFunctionsAlone) {
+  for (int arguments : {1, 2}) {
+    for (std::string_view f : math_functions(arguments)) {
+      std::string body = fmt::format("let i = arange(4); o[i] = {}({});", f, arguments == 2 ? "x[i], y[i]" : "x[i]");
+      EXPECT_EQ(fused(body, "contract on"), fused(body, "")) << f;
+    }
+  }
+  std::string sum = "let i = arange(4); o[i] = x[i] * y[i] + x[i];";
+  EXPECT_EQ(fused(sum, ""), 0);
+  EXPECT_EQ(fused(sum, "contract on"), 1);
+}
+
 TEST(Usage, IntegersAreAnError) {
-  for (const char* call : {"exp(i)", "sin(i)", "pow(i, i)", "cbrt(i)"})
-    EXPECT_THAT(specialize_body(fmt::format("let i = arange(4); o[i] = {} as f32;", call)), testing::HasSubstr("a math function takes f16, bf16, f32 or f64")) << call;
+  for (const char* call : {"exp(i)", "sin(i)", "pow(i, i)", "cbrt(i)", "pow(x[i], i)"})
+    EXPECT_THAT(specialize_body(fmt::format("let i = arange(4); o[i] = {} as f32;", call)), testing::HasSubstr("takes floats")) << call;
 }
 
 TEST(Usage, HelpersOfThePreludeAreHidden) {
