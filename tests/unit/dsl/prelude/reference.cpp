@@ -1,6 +1,7 @@
 #include "tests/unit/dsl/prelude/reference.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -94,6 +95,28 @@ int arity(std::string_view function) {
 void reference(std::string_view function, const double* x, const double* y, double* ref, size_t n) {
   static const bool wide = wide_host();
   for (const Row& r : rows) if (r.name == function) (wide ? r.wide : r.loop)(x, y, ref, n);
+}
+
+namespace {
+
+inline bool all_within_of(const double* got, const double* ref, size_t n, double limit) {
+  int beyond = 0;
+  for (size_t i = 0; i < n; ++i) {
+    // Equal bits are fine also where the comparison is not: zeros and infinities.
+    bool near = std::fabs(got[i] - ref[i]) < limit * std::fabs(ref[i]);
+    bool same = std::bit_cast<uint64_t>(got[i]) == std::bit_cast<uint64_t>(ref[i]);
+    bool nan = (got[i] != got[i]) & (ref[i] != ref[i]);
+    beyond += !(near | same | nan);
+  }
+  return beyond == 0;
+}
+TILE_WIDE bool all_within_wide(const double* got, const double* ref, size_t n, double limit) { return all_within_of(got, ref, n, limit); }
+
+}  // namespace
+
+bool all_within(const double* got, const double* ref, size_t n, double limit) {
+  static const bool wide = wide_host();
+  return wide ? all_within_wide(got, ref, n, limit) : all_within_of(got, ref, n, limit);
 }
 
 std::optional<double> extended_ulp_error(std::string_view function, double x, double y, double got) {

@@ -24,6 +24,9 @@ struct Format {
 };
 inline constexpr Format f16_format{11, 15, -14}, bf16_format{8, 127, -126}, f32_format{24, 127, -126}, f64_format{53, 1023, -1022};
 
+// True if for every i |got[i] - ref[i]| < limit |ref[i]|, or the two have the same bits, or both are NaN. Fast.
+bool all_within(const double* got, const double* ref, size_t n, double limit);
+
 // |got - ref| in units in the last place of the format at ref; the smallest subnormal's below the normal numbers. An
 // infinity counts as the power of two above the largest finite number. `wrong` where no distance makes sense: one of the
 // two is NaN, ref is infinite and got is not, or a zero has the wrong sign.
