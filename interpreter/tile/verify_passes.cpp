@@ -98,6 +98,7 @@ class Verifier {
     if (!judge_) {
       if (!seen->result.ok()) return Error{seen->result.failure->text(nullptr)};
       judge_.emplace(std::move(*seen));
+      judge_kernel_ = k;
     } else if (Status s = compare(k, *seen); !s) {
       return s;
     }
@@ -146,17 +147,20 @@ class Verifier {
     return Unit{};
   }
 
-  // The operation that stored the wrong byte last.
+  // The operation that stored the wrong byte last; if none did, the one that stores it in the judge.
   Status blame(const ir::Kernel& k, unsigned param, uint64_t offset, const Seen& seen) {
     ir::Type element = ir::Type::scalar(is_packed(k.params[param].dtype) ? DType::U8 : k.params[param].dtype);
     auto value = [&](const Seen& s) { return format_element(element, static_cast<const std::byte*>(s.arrays->args()[param].data) + offset); };
     std::string message = fmt::format("byte {} of '{}' holds {} instead of {}", offset, k.params[param].name, value(seen), value(*judge_));
-    for (uint64_t byte = offset; byte < offset + buffer_bytes(element.dtype); ++byte) {
-      Watch watch{param, byte, {}};
-      Result<Seen> again = run_fast(k, args_, grid_, &watch);
-      if (again && watch.event) return differ(watch.event->op, watch.event->program, watch.event->element, message, &k);
+    for (const ir::Kernel* kernel : {&k, static_cast<const ir::Kernel*>(&*judge_kernel_)}) {
+      for (uint64_t byte = offset; byte < offset + buffer_bytes(element.dtype); ++byte) {
+        Watch watch{param, byte, {}};
+        Result<Seen> again = run_fast(*kernel, args_, grid_, &watch);
+        if (again && watch.event) return differ(watch.event->op, watch.event->program, watch.event->element, message, kernel);
+      }
+      message += "; nothing is stored there any more";
     }
-    return differ({}, -1, -1, message + "; nothing is stored there");
+    return differ({}, -1, -1, message);
   }
 
   Status faithful(const ir::Kernel& k) {
@@ -171,6 +175,7 @@ class Verifier {
   const std::vector<Argument>& args_;
   Grid grid_;
   VerifyPassesOptions options_;
+  std::optional<ir::Kernel> judge_kernel_;
   std::string pass_;
   bool barriers_ = false;  // they have been inserted
   std::optional<Seen> judge_;

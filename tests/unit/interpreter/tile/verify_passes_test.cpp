@@ -96,7 +96,8 @@ ExamplePtr matmul(Arch arch, DType t, DType acc, int64_t rows, int64_t columns, 
   ValueId pm = m.ew(OpKind::DivS, {m.pid(), m.i32(across)}), pn = m.ew(OpKind::RemS, {m.pid(), m.i32(across)});
   ValueId mi = m.rows(e->index(m.ew(OpKind::MulI, {pm, m.i32(64)}), 64)), ni = m.columns(e->index(m.ew(OpKind::MulI, {pn, m.i32(64)}), 64));
   Type tile = Type::tile(acc, {64, 64});
-  ir::OpId loop = m.b.op(OpKind::For, {m.i32(0), K, m.i32(32), m.b.constant(tile, 0)}, {tile});
+  ir::OpId loop = m.b.op(OpKind::For, {m.i32(0), K, m.i32(32), m.b.constant(tile, 0)}, {tile},
+                        {{AttrKey::Pipeline, int64_t{2}}});
   ir::BlockId body = m.kernel.add_block(loop);
   ValueId k0 = m.kernel.add_block_arg(body, Type::scalar(DType::I32)), sum = m.kernel.add_block_arg(body, tile);
   ir::BlockId outer = m.b.block();
