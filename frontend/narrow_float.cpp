@@ -1,5 +1,7 @@
 #include "frontend/narrow_float.h"
 
+#include "frontend/amdgpu/fp8.h"
+
 #include <llvm/IR/Intrinsics.h>
 
 #include <cmath>
@@ -55,6 +57,7 @@ Value* encode_e8m0(Lowering& l, Value* bits, bool toward_zero, bool saturate) {
 }  // namespace
 
 Value* decode_narrow(Lowering& l, Value* code, DType from) {
+  if (is_native_fp8(l.k.arch, from)) return decode_fp8(l, code, from);
   auto& b = l.b;
   Value* c = b.CreateZExt(code, b.getInt32Ty());
   if (from == DType::F8E8M0) {
@@ -78,6 +81,7 @@ Value* decode_narrow(Lowering& l, Value* code, DType from) {
 }
 
 Value* encode_narrow(Lowering& l, Value* x, DType to, bool toward_zero, bool saturate) {
+  if (is_native_fp8(l.k.arch, to) && !toward_zero && saturate) return encode_fp8(l, x, to);
   auto& b = l.b;
   Value* bits = as_int(l, x);
   if (to == DType::F8E8M0) return encode_e8m0(l, bits, toward_zero, saturate);
