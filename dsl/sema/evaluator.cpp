@@ -32,7 +32,7 @@ Value Evaluator::error(DiagKind kind, Range range, std::string message, std::str
 }
 
 bool Evaluator::too_deep(Range range) {
-  constexpr unsigned max_depth = 1100;
+  constexpr unsigned max_depth = 600;  // fits 8 MiB of stack also under AddressSanitizer
   if (depth_ <= max_depth) return false;
   error(DiagKind::NestingTooDeep, range, "expressions, blocks and calls are nested too deeply",
         "split it into several statements");
