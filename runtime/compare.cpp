@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dsl/num/kernels.h"
+
 namespace tile {
 namespace {
 
@@ -83,13 +85,20 @@ std::optional<std::string> difference(const Array& got, const Array& want, const
 std::string summary(const std::string& name_, const Array& a) {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
   int64_t n = a.elements(), nans = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    double v = a.value(i);
-    if (std::isnan(v)) {
-      ++nans;
-      continue;
+  constexpr int64_t block = 1024;
+  double values[block];
+  for (int64_t start = 0; start < n; start += block) {
+    int64_t count = std::min(block, n - start);
+    if (is_packed(a.dtype()) || is_bool(a.dtype())) {
+      for (int64_t i = 0; i < count; ++i) values[i] = a.value(start + i);
+    } else {
+      num::convert(a.dtype(), DType::F64, {}, a.data() + start * buffer_bytes(a.dtype()), values, static_cast<size_t>(count));
     }
-    low = std::min(low, v), high = std::max(high, v), sum += v;
+    for (int64_t i = 0; i < count; ++i) {
+      double v = values[i];
+      if (std::isnan(v)) ++nans;
+      else low = std::min(low, v), high = std::max(high, v), sum += v;
+    }
   }
   std::string text = fmt::format("{}: {}", name_, describe(a));
   if (n > nans) text += fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high, sum / static_cast<double>(n - nans));

@@ -226,6 +226,24 @@ bool allow_span(Guard& guard, const ElementAccess& e, uint64_t base, int64_t fir
   return true;
 }
 
+template <class T>
+void copy_strided(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) dst[j * dst_step] = src[j * src_step];
+}
+
+// n elements of 1, 2, 4 or 8 bytes, each so many elements after the one before.
+void copy_strided(unsigned size, const void* src, int64_t src_step, void* dst, int64_t dst_step, int64_t n) {
+  switch (size) {
+    case 1: return copy_strided(static_cast<const uint8_t*>(src), src_step, static_cast<uint8_t*>(dst), dst_step, n);
+    case 2: return copy_strided(static_cast<const uint16_t*>(src), src_step, static_cast<uint16_t*>(dst), dst_step, n);
+    case 4: return copy_strided(static_cast<const uint32_t*>(src), src_step, static_cast<uint32_t*>(dst), dst_step, n);
+    default: return copy_strided(static_cast<const uint64_t*>(src), src_step, static_cast<uint64_t*>(dst), dst_step, n);
+  }
+}
+
+// Addresses that are multiples of the element's size take the loops above.
+bool is_plain(const ElementAccess& e, uint64_t base) { return !e.packed && base % e.size == 0; }
+
 class ViewLoader {
  public:
   ViewLoader(Worker& w, const ViewAccess& a) : w_(w), a_(a), e_(a.dtype), guard_(w, false), out_(w.at(a.value)) {
@@ -244,6 +262,8 @@ class ViewLoader {
     if (w_.check) note(base, first, p.step, start + p.lo, count);
     if (p.step == 1 && !e_.packed && !e_.boolean) {
       std::memcpy(dst, reinterpret_cast<const void*>(e_.address(base, first)), static_cast<size_t>(count) * e_.size);
+    } else if (is_plain(e_, base) && !e_.boolean) {
+      copy_strided(e_.size, reinterpret_cast<const void*>(e_.address(base, first)), p.step, dst, 1, count);
     } else {
       for (int64_t j = 0; j < count; ++j) e_.load(base, wrap_madd(j, p.step, first), dst + j * e_.size);
     }
@@ -317,6 +337,10 @@ class ViewStorer {
     const std::byte* src = in_ + (start + p.lo) * e_.size;
     if (p.step == 1 && !e_.packed && !watched_) {
       std::memcpy(reinterpret_cast<void*>(e_.address(base, first)), src, static_cast<size_t>(count) * e_.size);
+      return true;
+    }
+    if (is_plain(e_, base) && !watched_) {
+      copy_strided(e_.size, src, 1, reinterpret_cast<void*>(e_.address(base, first)), p.step, count);
       return true;
     }
     for (int64_t j = 0; j < count; ++j)
