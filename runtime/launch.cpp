@@ -113,6 +113,37 @@ Status check_view(const ManifestArg& a, const Array& array, const Expr::Values& 
   return Unit{};
 }
 
+bool names_given_scalar(const std::string& text, const LaunchValues& values) {
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+    if (end > i && values.scalars.count(text.substr(i, end - i))) return true;
+    i = std::max(end, i + 1);
+  }
+  return false;
+}
+
+// The shape of an array of the view's rank is the view's, and its strides are, where no scalar argument that was given
+// says otherwise: two arrays that disagree about an extent are a mistake, not a view of a part of one of them.
+Status check_shape(const ManifestArg& a, const Array& array, const LaunchValues& values, const Expr::Values& scalars) {
+  const std::vector<int64_t>& shape = array.shape();
+  if (shape.size() != a.extents.size()) return Unit{};
+  std::vector<int64_t> strides = row_major_strides(shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    Result<int64_t> extent = eval_text(a.extents[d], scalars), stride = eval_text(a.strides[d], scalars);
+    if (!extent) return extent.error();
+    if (!stride) return stride.error();
+    std::string is = is_name(a.extents[d]) ? fmt::format("{} = {}", a.extents[d], *extent) : fmt::format("{}", *extent);
+    if (*extent != shape[d] && !names_given_scalar(a.extents[d], values))
+      return Error{fmt::format("argument '{}' is {}, but dimension {} of {} is {}", a.name, describe(array), d, arg_type(a), is),
+                   is_name(a.extents[d]) ? fmt::format("give {} to use a part of the array", a.extents[d]) : ""};
+    if (*stride != strides[d] && is_name(a.strides[d]) && !names_given_scalar(a.strides[d], values))
+      return Error{fmt::format("argument '{}' is {} with stride {} in dimension {}, but {} = {}", a.name, describe(array),
+                               strides[d], d, a.strides[d], *stride)};
+  }
+  return Unit{};
+}
+
 Status check_noalias(const KernelManifest& k, const BoundLaunch& launch) {
   for (size_t i = 0; i < k.args.size(); ++i) {
     if (!k.args[i].noalias) continue;
@@ -202,8 +233,10 @@ Result<BoundLaunch> bind_launch(const KernelManifest& kernel, const LaunchValues
     const ManifestArg& a = kernel.args[i];
     if (!launch.args[i].array) continue;
     const Array& array = *launch.args[i].array;
-    if (a.kind == ArgKind::View)
+    if (a.kind == ArgKind::View) {
       if (Status s = check_view(a, array, launch.scalars); !s) return s.error();
+      if (Status s = check_shape(a, array, values, launch.scalars); !s) return s.error();
+    }
     if (a.align > 1 && reinterpret_cast<uintptr_t>(array.data()) % a.align)
       return Error{fmt::format("argument '{}' must start at a multiple of {} bytes", a.name, a.align)};
   }

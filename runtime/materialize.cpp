@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 
 #include "runtime/generate.h"
 
@@ -81,7 +82,9 @@ Result<OwnedValues> materialize(const KernelManifest& kernel,
                                 const std::vector<std::pair<std::string, std::string>>& named) {
   OwnedValues out;
   std::vector<std::pair<std::string, ValueSpec>> later;
+  std::set<std::string> seen;
   for (const auto& [arg, text] : named) {
+    if (!seen.insert(arg).second) return Error{fmt::format("argument '{}' is given twice", arg)};
     Result<ValueSpec> spec = parse_value(text);
     if (!spec) return about(arg, spec.error());
     if (Status s = add_value(kernel, arg, *spec, out, later); !s) return s.error();
@@ -93,6 +96,7 @@ Result<OwnedValues> materialize(const KernelManifest& kernel,
     bool given = false;
     for (const auto& [arg, s] : later)
       if (arg == a.name) spec = s, given = true;
+    if (!given && a.reads && !a.writes) continue;  // an input; bind_launch names it
     Result<std::vector<int64_t>> shape = view_extents(a, infer_scalars(kernel, out.values));
     if (!shape) {
       if (given) return Error{fmt::format("the shape of argument '{}' is not known yet", a.name), "write its shape, as in zeros:f32[10,20]"};

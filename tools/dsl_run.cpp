@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "runtime/compare.h"
 #include "runtime/device.h"
@@ -22,7 +23,8 @@ struct Flags {
   std::vector<std::string> defines, values, save, expect;
   double atol = 0, rtol = 0, ulp = 0;
   bool test = false, check = false, fidelity = false, quiet = false, target_given = false;
-  unsigned waves = 0, threads = 0;
+  std::optional<unsigned> waves;
+  unsigned threads = 0;
   uint64_t max_instructions = 0;
 };
 
@@ -44,7 +46,7 @@ Result<SpecializeOptions> specialize_options(const Flags& f) {
   std::optional<Arch> arch = parse_arch(f.target);
   if (!arch) return Error{fmt::format("unknown target '{}'", f.target), "targets: gfx90a, gfx942, gfx950"};
   o.arch = *arch;
-  if (f.waves) o.waves = f.waves;
+  if (f.waves) o.waves = *f.waves;
   for (const std::string& d : f.defines) {
     auto pair = split_pair(d, "NAME=VALUE");
     if (!pair) return pair.error();
@@ -160,6 +162,7 @@ int run_kernel(const Flags& f, Session& session, Device& device) {
 }
 
 int run_tests(const Flags& f, Session& session, Device& device) {
+  if (!f.values.empty()) return fail({fmt::format("--test takes no arguments, but '{}' is given", f.values[0])});
   TestOptions options;
   if (f.target_given) {
     Result<std::vector<Arch>> targets = parse_targets(f.target);
@@ -192,9 +195,15 @@ int main(int argc, char** argv) {
   app.add_option("--waves", f.waves, "waves a workgroup, instead of the `waves` clause");
   app.add_option("--save", f.save, "NAME=file.npy: write an array after the run")->allow_extra_args(false);
   app.add_option("--expect", f.expect, "NAME=file.npy: compare an array after the run")->allow_extra_args(false);
-  app.add_option("--atol", f.atol, "absolute tolerance of --expect");
-  app.add_option("--rtol", f.rtol, "relative tolerance of --expect");
-  app.add_option("--ulp", f.ulp, "tolerance of --expect in units in the last place");
+  CLI::Validator tolerance(
+      [](const std::string& text) {
+        double v = 0;
+        return CLI::detail::lexical_cast(text, v) && v >= 0 ? std::string() : fmt::format("{} is no tolerance: a number from 0", text);
+      },
+      "");
+  app.add_option("--atol", f.atol, "absolute tolerance of --expect")->check(tolerance);
+  app.add_option("--rtol", f.rtol, "relative tolerance of --expect")->check(tolerance);
+  app.add_option("--ulp", f.ulp, "tolerance of --expect in units in the last place")->check(tolerance);
   app.add_flag("--test", f.test, "run the file's test blocks");
   app.add_flag("--check", f.check, "report doubtful operations: division by zero, masked-off values in use, races");
   app.add_flag("--fidelity", f.fidelity, "list operations that are less than exact");

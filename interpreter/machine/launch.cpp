@@ -359,6 +359,9 @@ Status validate(const Kernel& k, const LaunchConfig& c) {
 
 void prepare(Launch& l, const LaunchConfig& c) {
   l.kernarg = make_kernarg(*l.kernel, c);
+  // The compiler may read whole aligned blocks with scalar loads (s_load_dwordx8 for the last two of six dwords): what it
+  // reads behind the arguments is of no effect, and hardware can't fault within a 64-byte line of the scalar cache.
+  l.kernarg.resize((l.kernarg.size() + 63) / 64 * 64);
   l.kernarg_address = image_address + (uint64_t{1} << 36);
   l.packet_address = l.kernarg_address + (uint64_t{1} << 24);
   l.packet.assign(64, 0);

@@ -2,6 +2,7 @@
 
 #include "runtime/compare.h"
 #include "runtime/launch.h"
+#include "runtime/materialize.h"
 #include "runtime/value_spec.h"
 
 namespace tile {
@@ -89,6 +90,44 @@ TEST(Launch, MistakesNameTheArgumentAndTheRule) {
   EXPECT_EQ(with([](LaunchValues& v) { v.scalars["M"] = 0xffffffffu; }), "extent 0 of argument 'a' is negative: M = -1");
   EXPECT_NE(with([&](LaunchValues& v) { v.arrays["a"] = &odd; }).find("lda % 4 == 0"), std::string::npos);
   EXPECT_NE(with([&](LaunchValues& v) { v.arrays["a"] = &cube; }).find("3 dimensions"), std::string::npos);
+}
+
+TEST(Launch, ArraysAgreeAboutExtents) {
+  Array a(DType::F32, {33, 8}), longer(DType::F32, {40}), wide(DType::F32, {33, 12}), c(DType::F32, {33});
+  LaunchValues v;
+  v.arrays = {{"a", &a}, {"c", &longer}};
+  EXPECT_EQ(failure(kernel(), v), "argument 'c' is f32[40], but dimension 0 of f32[M] is M = 33");
+  v.scalars = {{"M", 20}};
+  EXPECT_EQ(failure(kernel(), v), "no error");
+  KernelManifest literal = kernel();
+  literal.args[0].extents = {"M", "8"};
+  literal.args[0].strides = {"8", "1"};
+  LaunchValues w;
+  w.arrays = {{"a", &wide}, {"c", &c}};
+  w.scalars = {{"K", 8}, {"lda", 8}};
+  EXPECT_EQ(failure(literal, w), "argument 'a' is f32[33, 12], but dimension 1 of f32[M, 8] is 8");
+  KernelManifest shared = kernel();
+  shared.args.push_back(view("b", "f32", {"2", "K"}, {"lda", "1"}));
+  Array narrow(DType::F32, {2, 8}), big(DType::F32, {33, 8});
+  LaunchValues u;
+  u.arrays = {{"a", &big}, {"c", &c}, {"b", &narrow}};
+  EXPECT_EQ(failure(shared, u), "no error");
+  u.scalars = {{"K", 8}};
+  Array other(DType::F32, {2, 16});
+  u.arrays["b"] = &other;
+  EXPECT_EQ(failure(shared, u), "argument 'b' is f32[2, 16] with stride 16 in dimension 0, but lda = 8");
+}
+
+TEST(Materialize, OnlyOutputsAreMade) {
+  KernelManifest k = kernel();
+  k.args[0].writes = false;
+  EXPECT_FALSE(materialize(k, {{"a", "zeros:f32[4,8]"}, {"a", "zeros:f32[4,8]"}}));
+  Result<OwnedValues> made = materialize(k, {{"a", "zeros:f32[4,8]"}});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->created, std::vector<std::string>{"c"});
+  Result<OwnedValues> missing = materialize(k, {{"c", "zeros:f32[4]"}, {"M", "4"}, {"K", "8"}, {"lda", "8"}});
+  ASSERT_TRUE(missing) << missing.error().message;
+  EXPECT_EQ(failure(k, missing->values), "argument 'a' of kernel k got no value");
 }
 
 TEST(Launch, NoaliasIsChecked) {
