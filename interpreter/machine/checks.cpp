@@ -127,7 +127,7 @@ bool lds_bounds(Wave& w, int lane, uint64_t address, int bytes, const char* what
     return false;
   }
   const uint64_t unit = uint64_t(std::min(bytes, 4));
-  if (w.checks && address % unit) {
+  if (w.checks && w.launch->options->misaligned_lds && address % unit) {
     fault(w, FaultKind::misaligned, fmt::format("{} of {} bytes of LDS at {}", what, bytes, address), lane);
     return w.state != WaveState::fault;
   }

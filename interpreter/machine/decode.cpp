@@ -86,7 +86,8 @@ struct Decoder {
     } else if (code == 255) {
       s.kind = SrcKind::constant;
       s.value = ty == Ty::f64 ? uint64_t(literal) << 32 : literal;
-      if (ty == Ty::b64) s.value = uint64_t(int64_t(int32_t(literal)));
+      // Zero-extended, sign-extended by signed instructions.
+      if (ty == Ty::b64 && i.name && i.name->find("_I64") != std::string::npos) s.value = uint64_t(int64_t(int32_t(literal)));
     } else if ((code >= 128 && code <= 208) || (code >= 240 && code <= 248)) {
       s.kind = SrcKind::constant;
       s.value = inline_constant(code, ty);

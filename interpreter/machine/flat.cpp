@@ -21,8 +21,8 @@ bool scratch_write(Wave& w, int lane, uint64_t offset, int bytes, const uint8_t*
   return true;
 }
 
-bool read_place(Wave& w, int lane, Place p, int bytes, uint8_t* to) {
-  if (p.space == Space::lds) return lds_read(w, lane, p.address, bytes, to);
+bool read_place(Wave& w, int lane, Place p, int bytes, uint8_t* to, bool atomic) {
+  if (p.space == Space::lds) return lds_read(w, lane, p.address, bytes, to, atomic);
   if (p.space == Space::scratch) return scratch_read(w, lane, p.address, bytes, to);
   const uint8_t* from = global_pointer(w, p.address, uint64_t(bytes), false, lane);
   if (!from) return false;
@@ -30,8 +30,8 @@ bool read_place(Wave& w, int lane, Place p, int bytes, uint8_t* to) {
   return true;
 }
 
-bool write_place(Wave& w, int lane, Place p, int bytes, const uint8_t* from) {
-  if (p.space == Space::lds) return lds_write(w, lane, p.address, bytes, from);
+bool write_place(Wave& w, int lane, Place p, int bytes, const uint8_t* from, bool atomic) {
+  if (p.space == Space::lds) return lds_write(w, lane, p.address, bytes, from, atomic);
   if (p.space == Space::scratch) return scratch_write(w, lane, p.address, bytes, from);
   uint8_t* to = global_pointer(w, p.address, uint64_t(bytes), true, lane);
   if (!to) return false;

@@ -124,6 +124,7 @@ struct Options {
   uint32_t max_findings = 20;
   bool all_waves_at_barriers = true;          // an ended wave is a finding when others wait at a barrier
   bool undefined_lds_writes = true;           // a write of undefined bits to LDS is a finding; else they are followed
+  bool misaligned_lds = false;                // LDS accesses not aligned to min(size, 4) are findings; hardware allows them
   uint64_t instruction_budget = 2'000'000'000; // per wave
   unsigned threads = 0;                       // 0: all cores
   bool counters = false;                      // fill LaunchStats::profile

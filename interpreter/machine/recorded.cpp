@@ -105,13 +105,14 @@ void put_scalar(std::vector<uint8_t>& kernarg, const json& a, const std::string&
   std::memcpy(kernarg.data() + at, &bits, n);
 }
 
-Result<CaseResult> run(const std::string& folder, const Options& options) {
+Result<CaseResult> run(const std::string& folder, const Options& options, const std::function<void(std::vector<uint8_t>&)>& patch) {
   auto description = read_file(folder + "/case.json");
   if (!description) return description.error();
   const json j = json::parse(description->begin(), description->end(), nullptr, false);
   if (!j.is_object()) return Error{folder + "/case.json is not valid JSON"};
   auto bytes = read_file(folder + "/kernel.hsaco");
   if (!bytes) return bytes.error();
+  if (patch) patch(*bytes);
   auto code = CodeObject::load(*bytes);
   if (!code) return code.error();
   LaunchConfig config;
@@ -160,9 +161,9 @@ Result<CaseResult> run(const std::string& folder, const Options& options) {
 
 }  // namespace
 
-CaseResult run_case(const std::string& folder, const Options& options) {
+CaseResult run_case(const std::string& folder, const Options& options, const std::function<void(std::vector<uint8_t>&)>& patch) {
   try {
-    auto r = run(folder, options);
+    auto r = run(folder, options, patch);
     if (r) return std::move(*r);
     CaseResult failed;
     failed.message = r.error().message;

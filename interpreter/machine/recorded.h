@@ -14,6 +14,7 @@ struct CaseResult {
 };
 
 // Runs the launch that `folder`/case.json describes and compares its outputs.
-CaseResult run_case(const std::string& folder, const Options& options = {});
+// `patch`, when given, may change the code object's bytes before they are loaded (to plant faults).
+CaseResult run_case(const std::string& folder, const Options& options = {}, const std::function<void(std::vector<uint8_t>&)>& patch = {});
 
 }  // namespace tile::sim

@@ -20,8 +20,8 @@ struct Place {
 // Where byte `offset` of a lane's scratch is in Wave::scratch.
 inline size_t scratch_byte(int lane, uint64_t offset) { return size_t(offset / 4 * 256 + uint64_t(lane) * 4 + offset % 4); }
 
-bool read_place(Wave& w, int lane, Place p, int bytes, uint8_t* to);
-bool write_place(Wave& w, int lane, Place p, int bytes, const uint8_t* from);
+bool read_place(Wave& w, int lane, Place p, int bytes, uint8_t* to, bool atomic = false);
+bool write_place(Wave& w, int lane, Place p, int bytes, const uint8_t* from, bool atomic = false);
 // Undefined bits of a store's data, and the shadow of scratch (checks only).
 void shadow_load(Wave& w, int lane, Place p, LoadShape shape, int reg, bool skipped);
 bool shadow_store(Wave& w, const Inst& i, int lane, Place p, int bytes, bool high, int reg);
@@ -84,9 +84,9 @@ template <class Places, class U, Rmw Op> void vector_atomic(Wave& w, const Inst&
         if (!at) return;
         old = rmw_shared<U>(Op, at, data, cmp);
       } else {
-        if (!read_place(w, l, p, sizeof(U), reinterpret_cast<uint8_t*>(&old))) return;
+        if (!read_place(w, l, p, sizeof(U), reinterpret_cast<uint8_t*>(&old), true)) return;
         const U next = rmw<U>(Op, old, data, cmp);
-        if (!write_place(w, l, p, sizeof(U), reinterpret_cast<const uint8_t*>(&next))) return;
+        if (!write_place(w, l, p, sizeof(U), reinterpret_cast<const uint8_t*>(&next), true)) return;
       }
     }
     if (returns) {
