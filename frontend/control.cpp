@@ -1,6 +1,8 @@
 // for, while, if: control-flow graphs with phi nodes. Conditions are scalars, hence uniform.
+#include <algorithm>
 #include <utility>
 
+#include "frontend/amdgpu/buffer.h"
 #include "frontend/lowering.h"
 
 namespace tile::frontend {
@@ -11,13 +13,24 @@ namespace {
 
 const ir::Op& end_of(Lowering& l, ir::BlockId block) { return l.k.op(l.k.block(block).ops.back()); }
 
-// Neighbouring registers that are one value in the machine: the accumulators of a matrix instruction. They are carried
-// round a loop as vectors, so that they stay in place.
-unsigned carried_group(Lowering& l, ir::ValueId next) {
+// Neighbouring registers that are one value in the machine are carried round a loop as one, so that they stay in place:
+// accumulators of a matrix instruction, what one load brings, and elements that share a dword.
+struct Group {
+  unsigned count = 1;
+  bool dwords = false;  // as integers of 32 bits
+};
+
+Group carried_group(Lowering& l, ir::ValueId next) {
+  unsigned n = l.num_registers(next), bits = l.k.type(next).is_ptr() ? 64 : bit_width(l.dtype(next));
   const ir::Op* def = l.k.def(next);
-  if (!def || def->kind != OpKind::Dot) return 1;
-  std::optional<MfmaId> id = ir::mfma_of(*def);
-  return id ? d_elements(*id) : 1;
+  if (def && def->kind == OpKind::Dot)
+    if (std::optional<MfmaId> id = ir::mfma_of(*def)) return {d_elements(*id), false};
+  if (n == 1 || bits % 8 != 0 || bits > 32) return {};
+  unsigned count = std::max(1u, 32 / bits);
+  if (def && (def->kind == OpKind::LoadView || def->kind == OpKind::Load))
+    count = std::max(count, std::min<unsigned>(16 * 8 / bits, static_cast<unsigned>(def->get_int(AttrKey::Vector, 1))));
+  if (count == 1 || n % count != 0) return {};
+  return {count, true};
 }
 
 // Phi nodes at the start of a block for values that a loop carries.
@@ -40,7 +53,9 @@ class Carried {
         phis_.back().push_back(phi);
       }
     }
-    for (size_t i = 0; i < args.size(); ++i) l_.set(args[i], unpack(i));
+    std::vector<llvm::Type*> elements;
+    for (const Regs* r : init) elements.push_back((*r)[0]->getType());
+    for (size_t i = 0; i < args.size(); ++i) l_.set(args[i], unpack(i, elements[i]));
   }
 
   void close(ArrayRef<const Regs*> next, BasicBlock* from) {
@@ -52,34 +67,44 @@ class Carried {
 
  private:
   // At the end of `from`.
-  Regs pack(const Regs& regs, unsigned group, BasicBlock* from) {
-    if (group == 1 || regs.size() < group) return regs;
-    IRBuilder<> at(l_.context);
-    if (Instruction* end = from->getTerminator()) at.SetInsertPoint(end);
-    else at.SetInsertPoint(from);
+  Regs pack(const Regs& regs, Group group, BasicBlock* from) {
+    if (group.count == 1) return regs;
+    IRBuilder<>::InsertPointGuard guard(l_.b);
+    if (Instruction* end = from->getTerminator()) l_.b.SetInsertPoint(end);
+    else l_.b.SetInsertPoint(from);
     Regs out;
-    for (size_t r = 0; r < regs.size(); r += group) {
-      Value* v = PoisonValue::get(FixedVectorType::get(regs[r]->getType(), group));
-      for (unsigned e = 0; e < group; ++e) v = at.CreateInsertElement(v, regs[r + e], uint64_t{e});
+    for (size_t r = 0; r < regs.size(); r += group.count) {
+      if (group.dwords) {
+        Regs raw;
+        for (unsigned e = 0; e < group.count; ++e) raw.push_back(to_memory(l_, regs[r + e]));
+        out.push_back(pack_elements(l_, raw));
+        continue;
+      }
+      Value* v = PoisonValue::get(FixedVectorType::get(regs[r]->getType(), group.count));
+      for (unsigned e = 0; e < group.count; ++e) v = l_.b.CreateInsertElement(v, regs[r + e], uint64_t{e});
       out.push_back(v);
     }
     return out;
   }
 
-  Regs unpack(size_t i) {
+  Regs unpack(size_t i, llvm::Type* element) {
+    Group group = groups_[i];
     Regs out;
     for (PHINode* phi : phis_[i]) {
-      if (!phi->getType()->isVectorTy()) {
+      if (group.count == 1) {
         out.push_back(phi);
-        continue;
+      } else if (group.dwords) {
+        auto bytes = static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue() / 8);
+        for (Value* v : unpack_elements(l_, phi, group.count, bytes)) out.push_back(v->getType() == element ? v : l_.b.CreateBitCast(v, element));
+      } else {
+        for (unsigned e = 0; e < group.count; ++e) out.push_back(l_.b.CreateExtractElement(phi, uint64_t{e}));
       }
-      for (unsigned e = 0; e < groups_[i]; ++e) out.push_back(l_.b.CreateExtractElement(phi, uint64_t{e}));
     }
     return out;
   }
 
   Lowering& l_;
-  std::vector<unsigned> groups_;
+  std::vector<Group> groups_;
   std::vector<std::vector<PHINode*>> phis_;
 };
 

@@ -18,7 +18,9 @@ Type* access_type(Lowering& l, unsigned bytes) {
   return FixedVectorType::get(l.b.getInt32Ty(), bytes / 4);
 }
 
-Regs unpack(Lowering& l, Value* v, unsigned count, unsigned bytes) {
+}  // namespace
+
+Regs unpack_elements(Lowering& l, Value* v, unsigned count, unsigned bytes) {
   Type* element = l.int_type(8 * bytes);
   if (count == 1) return {l.b.CreateBitCast(v, element)};
   Value* list = l.b.CreateBitCast(v, FixedVectorType::get(element, count));
@@ -27,7 +29,7 @@ Regs unpack(Lowering& l, Value* v, unsigned count, unsigned bytes) {
   return out;
 }
 
-Value* pack(Lowering& l, ArrayRef<Value*> elements) {
+Value* pack_elements(Lowering& l, ArrayRef<Value*> elements) {
   unsigned bytes = elements[0]->getType()->getIntegerBitWidth() / 8;
   Type* to = access_type(l, bytes * static_cast<unsigned>(elements.size()));
   if (elements.size() == 1) return l.b.CreateBitCast(elements[0], to);
@@ -35,8 +37,6 @@ Value* pack(Lowering& l, ArrayRef<Value*> elements) {
   for (unsigned i = 0; i < elements.size(); ++i) list = l.b.CreateInsertElement(list, elements[i], uint64_t{i});
   return l.b.CreateBitCast(list, to);
 }
-
-}  // namespace
 
 Value* buffer_descriptor(Lowering& l, Value* base, Value* records) {
   Type* p8 = PointerType::get(l.context, buffer_space);
@@ -51,22 +51,22 @@ Regs buffer_load(Lowering& l, Value* descriptor, Value* offset, Value* scalar_of
     // One mask for all groups at the same place of the axis: a few ANDs a group instead of a select an element.
     Regs masks;
     for (Value* k : keep) masks.push_back(l.b.CreateSExt(k, l.int_type(8 * bytes)));
-    v = l.b.CreateAnd(v, pack(l, masks));
+    v = l.b.CreateAnd(v, pack_elements(l, masks));
   }
-  return unpack(l, v, count, bytes);
+  return unpack_elements(l, v, count, bytes);
 }
 
 void buffer_store(Lowering& l, ArrayRef<Value*> elements, Value* descriptor, Value* offset, Value* scalar_offset) {
-  Value* v = pack(l, elements);
+  Value* v = pack_elements(l, elements);
   l.intrinsic(Intrinsic::amdgcn_raw_ptr_buffer_store, {v->getType()}, {v, descriptor, offset, scalar_offset, l.i32(0)});
 }
 
 Regs plain_load(Lowering& l, Value* pointer, unsigned count, unsigned bytes, unsigned align) {
-  return unpack(l, l.b.CreateAlignedLoad(access_type(l, count * bytes), pointer, Align(align)), count, bytes);
+  return unpack_elements(l, l.b.CreateAlignedLoad(access_type(l, count * bytes), pointer, Align(align)), count, bytes);
 }
 
 void plain_store(Lowering& l, ArrayRef<Value*> elements, Value* pointer, unsigned align) {
-  l.b.CreateAlignedStore(pack(l, elements), pointer, Align(align));
+  l.b.CreateAlignedStore(pack_elements(l, elements), pointer, Align(align));
 }
 
 Value* to_memory(Lowering& l, Value* v) {

@@ -16,6 +16,10 @@ Regs buffer_load(Lowering& l, llvm::Value* descriptor, llvm::Value* offset, llvm
                  llvm::ArrayRef<llvm::Value*> keep = {});
 void buffer_store(Lowering& l, llvm::ArrayRef<llvm::Value*> elements, llvm::Value* descriptor, llvm::Value* offset, llvm::Value* scalar_offset);
 
+// Integers of one width as what one access moves (an integer up to 32 bits, or a vector of dwords), lowest first; and back.
+llvm::Value* pack_elements(Lowering& l, llvm::ArrayRef<llvm::Value*> elements);
+Regs unpack_elements(Lowering& l, llvm::Value* v, unsigned count, unsigned bytes);
+
 // The same for memory at a pointer of any address space.
 Regs plain_load(Lowering& l, llvm::Value* pointer, unsigned count, unsigned bytes, unsigned align);
 void plain_store(Lowering& l, llvm::ArrayRef<llvm::Value*> elements, llvm::Value* pointer, unsigned align);
