@@ -267,7 +267,8 @@ template <class F> inline F div_fixup_(F q, F d, F n) {
   constexpr int bias_bits = sizeof(F) == 4 ? 23 : 52, mask = sizeof(F) == 4 ? 255 : 2047;
   const int en = int(to_bits(n) >> bias_bits) & mask, ed = int(to_bits(d) >> bias_bits) & mask;
   if (en - ed < (sizeof(F) == 4 ? -150 : -1075)) return from_bits<F>(B(0) | sign);   // underflow
-  if (is_nan(q)) return from_bits<F>(to_bits(inf) | sign);   // the refinement of an overflowed quotient
+  // Far beyond the largest number the approximations before this one overflow, and infinities cancel to NaN.
+  if (is_nan(q) && en > ed) return from_bits<F>(to_bits(inf) | sign);
   return from_bits<F>((to_bits(q) & ~sign_bit) | sign);
 }
 [[maybe_unused]] inline float div_fixup16_(float q, float d, float n) {

@@ -85,8 +85,9 @@ template <class T> typename T::V scale_division(typename T::V s0, typename T::V 
   }
   if (subnormal(den)) return F(std::ldexp(s0, shift));
   if (reciprocal_small && subnormal(quotient)) {
+    // The denominator is huge: scaled down, so that the quotient is too large by 2^shift, which v_div_fmas takes back.
     flag = true;
-    return s0 == den ? F(std::ldexp(s0, shift)) : s0;
+    return s0 == den ? F(std::ldexp(s0, -shift)) : s0;
   }
   if (reciprocal_small) return F(std::ldexp(s0, -shift));
   if (subnormal(quotient)) {
@@ -111,7 +112,17 @@ template <class T> void div_scale(Wave& w, const Inst& i) {
   w.set_s64(i.sdst, flags & exec);
 }
 
-__extension__ using Quad = __float128;
+// a * b + c, times 2^n with n < 0, in one rounding. Where the product is subnormal and r halfway between two numbers, what
+// the fma rounded away decides.
+template <class F> F scaled_down_fma(F a, F b, F c, int n) {
+  const F r = std::fma(a, b, c), t = F(std::ldexp(r, n));
+  const F unit = std::numeric_limits<F>::denorm_min();
+  const F rest = r - F(std::ldexp(t, -n));
+  if (std::abs(rest) != F(std::ldexp(unit, -n - 1))) return t;
+  const F p = a * b, low = std::fma(a, b, -p), s = p + c, back = s - p;
+  const F error = (s - r) + (((p - (s - back)) + (c - back)) + low);
+  return error != 0 && std::signbit(error) == std::signbit(rest) ? F(t + std::copysign(unit, rest)) : t;
+}
 
 template <class T> void div_fmas(Wave& w, const Inst& i) {
   using F = typename T::V;
@@ -119,15 +130,12 @@ template <class T> void div_fmas(Wave& w, const Inst& i) {
   const In a = fetch<T>(w, i, 0, ba), b = fetch<T>(w, i, 1, bb), c = fetch<T>(w, i, 2, bc);
   const uint64_t exec = exec_of(w, i), vcc = w.vcc();
   for (int l = 0; l < lanes; ++l) {
-    const F z = T::get(c, l);
-    const F x = T::get(a, l), y = T::get(b, l);
+    const F x = T::get(a, l), y = T::get(b, l), z = T::get(c, l);
+    F r = std::fma(x, y, z);
     constexpr int bias = sizeof(F) == 8 ? 1023 : 127, shift = sizeof(F) == 8 ? 128 : 64;
     const int e = int(to_bits(z) >> (sizeof(F) == 8 ? 52 : 23)) & (2 * bias + 1);
-    // Large quotients were scaled down and small ones up. Scaling back is part of the operation: one rounding, in a
-    // type that holds the product exactly.
-    using Wide = std::conditional_t<sizeof(F) == 8, Quad, double>;
-    F r = std::fma(x, y, z);
-    if (vcc >> l & 1) r = F((Wide(x) * Wide(y) + Wide(z)) * Wide(std::ldexp(1.0, e > bias ? shift : -shift)));
+    // The result was scaled down for large quotients and up for small ones.
+    if (vcc >> l & 1) r = e > bias ? F(std::ldexp(r, shift)) : scaled_down_fma(x, y, z, -shift);
     T::put({out.lo, out.hi}, l, r, 0);
   }
   finish<T>(w, i, out, exec);
