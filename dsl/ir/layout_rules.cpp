@@ -87,6 +87,8 @@ unsigned axis_bits(int64_t extent) { return static_cast<unsigned>(std::bit_width
 std::optional<std::vector<ReduceStep>> reduce_steps(const LinearLayout& operand, unsigned axis,
                                                     const std::vector<int64_t>& order) {
   std::vector<std::optional<layout::Carrier>> carriers = layout::axis_carriers(operand, axis);
+  // Beyond the bits of `order` the axis is padding, which would pass for copies of the result.
+  if (carriers.size() != order.size()) return std::nullopt;
   std::vector<ReduceStep> steps;
   for (int64_t bit : order) {
     if (bit < 0 || static_cast<size_t>(bit) >= carriers.size() || !carriers[static_cast<size_t>(bit)]) return std::nullopt;

@@ -59,7 +59,8 @@ struct ReduceStep {
   unsigned axis_bit;
   layout::Carrier carrier;
 };
-// Register steps come first, then lanes, then waves; nothing if the layout can't do that order so.
+// Register steps come first, then lanes, then waves; nothing if the layout can't do that order so, or pads the axis
+// beyond the power of two that `order` covers.
 std::optional<std::vector<ReduceStep>> reduce_steps(const LinearLayout& operand, unsigned axis,
                                                     const std::vector<int64_t>& order);
 // Bits of the axis index that `order` must list: those of the extent padded to a power of two.

@@ -40,6 +40,7 @@ LayoutPtr default_layout(const Kernel& k, const Type& t) {
 std::optional<std::vector<int64_t>> natural_order(const LinearLayout& l, unsigned axis, int64_t extent) {
   std::vector<std::optional<layout::Carrier>> carriers = layout::axis_carriers(l, axis);
   std::vector<int64_t> order(axis_bits(extent));
+  if (carriers.size() != order.size()) return std::nullopt;
   for (size_t i = 0; i < order.size(); ++i) {
     if (!carriers[i]) return std::nullopt;
     order[i] = static_cast<int64_t>(i);

@@ -23,7 +23,10 @@ Result<layout::ConversionPlan> conversion_plan(const Kernel& k, const Op& conver
   const LinearLayout &from = *k.value(convert.operands[0]).layout, &to = *k.value(convert.results[0]).layout;
   layout::ConversionOptions options;
   options.max_scratch_bytes = std::min<size_t>(options.max_scratch_bytes, shared_memory_limit(k) / 2);
-  return layout::plan_conversion(from, to, element_bits(k.type(convert.results[0])), k.arch, options);
+  auto plan = layout::plan_conversion(from, to, element_bits(k.type(convert.results[0])), k.arch, options);
+  // Waves that act as another one use its part of the scratch: program order inside of a wave is not enough.
+  if (plan.ok() && plan->shared && layout_waves(k) != k.waves && !k.is_wave) plan->shared->wave_local = false;
+  return plan;
 }
 
 ReduceScratch reduce_scratch(const Kernel& k, const Op& reduce) {

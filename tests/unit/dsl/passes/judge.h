@@ -13,16 +13,15 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Runs the kernel on arrays of `elements` elements each, filled from a seed with values near 1, and the given scalars.
-inline Outcome judge(const Kernel& k, const std::map<std::string, int64_t>& scalars, interp::Grid grid, size_t elements = 1 << 14) {
-  Outcome out;
-  std::vector<interp::Argument> args;
+// An array a pointer parameter (empty for scalars) of `elements` elements each, filled with values near 1.
+inline std::vector<std::vector<uint8_t>> filled_arrays(const Kernel& k, size_t elements) {
+  std::vector<std::vector<uint8_t>> arrays;
   uint32_t seed = 12345;
   auto random = [&] { return seed = seed * 1664525 + 1013904223, seed >> 8; };
   for (const ir::Param& p : k.params) {
     std::vector<uint8_t> bytes;
     if (!k.type(p.value).is_ptr()) {
-      out.arrays.emplace_back();
+      arrays.emplace_back();
       continue;
     }
     unsigned size = buffer_bytes(p.dtype);
@@ -37,13 +36,25 @@ inline Outcome judge(const Kernel& k, const std::map<std::string, int64_t>& scal
       }
       memcpy(&bytes[i * size], &v, size);
     }
-    out.arrays.push_back(std::move(bytes));
+    arrays.push_back(std::move(bytes));
   }
+  return arrays;
+}
+
+inline std::vector<interp::Argument> arguments(const Kernel& k, std::vector<std::vector<uint8_t>>& arrays, const std::map<std::string, int64_t>& scalars) {
+  std::vector<interp::Argument> args;
   for (size_t i = 0; i < k.params.size(); ++i) {
     const ir::Param& p = k.params[i];
-    if (k.type(p.value).is_ptr()) args.push_back(interp::Argument::array(out.arrays[i].data(), out.arrays[i].size()));
+    if (k.type(p.value).is_ptr()) args.push_back(interp::Argument::array(arrays[i].data(), arrays[i].size()));
     else args.push_back(interp::Argument::scalar(static_cast<uint64_t>(scalars.at(p.name))));
   }
+  return args;
+}
+
+inline Outcome judge(const Kernel& k, const std::map<std::string, int64_t>& scalars, interp::Grid grid, size_t elements = 1 << 14) {
+  Outcome out;
+  out.arrays = filled_arrays(k, elements);
+  std::vector<interp::Argument> args = arguments(k, out.arrays, scalars);
   auto r = interp::run_kernel(k, args, grid);
   if (!r.ok()) {
     ADD_FAILURE() << r.error().message << "\n" << print(k);
